@@ -146,11 +146,7 @@ class ResultScorer:
         )
 
     def _answer_scores(
-        self,
-        *,
-        task: Task,
-        results: Sequence[JobResult],
-        references: Sequence[Sequence[ArtefactReference]],
+        self, *, task: Task, results: Sequence[JobResult], references: Sequence[Sequence[ArtefactReference]]
     ) -> list[tuple[float, ...]]:
         """For each sample, the score of each answer of the task."""
         by_answer = [

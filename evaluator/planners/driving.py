@@ -325,11 +325,7 @@ class ReseededTurns(ReseededStrategy):
 
 
 def strategy_planner_of(
-    *,
-    strategy: Strategy,
-    model: LanguageModel | None,
-    name: str,
-    modules: Mapping[Role, LanguageModel] | None = None,
+    *, strategy: Strategy, model: LanguageModel | None, name: str, modules: Mapping[Role, LanguageModel] | None = None
 ) -> StrategyPlanner:
     """The planner of a strategy and its models, in turns if the strategy acts in turns.
 

@@ -12,14 +12,7 @@ from evaluator.reliability import predictability
 from evaluator.reliability.consistency import outcome_consistency, pass_hat_k, plans_alike, resource_consistency
 from evaluator.reliability.perturbations import Perturbation, Unavailable, perturbation_named
 from evaluator.reliability.renaming import plan_of
-from evaluator.reliability.robustness import (
-    PerturbedValues,
-    Robustness,
-    Values,
-    pooled,
-    pooled_by_kind,
-    robustness,
-)
+from evaluator.reliability.robustness import PerturbedValues, Robustness, Values, pooled, pooled_by_kind, robustness
 from evaluator.reliability.shared_samples import Records, most_samples, on_shared_samples
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
 from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, cluster_bootstrap, clustered_mean

@@ -172,12 +172,7 @@ class JobState:
 
 
 def step_key(
-    *,
-    spec: ExpertSpec,
-    inputs: Mapping[str, str],
-    batch_size: int,
-    device: Mapping[str, str],
-    seed: int | None = None,
+    *, spec: ExpertSpec, inputs: Mapping[str, str], batch_size: int, device: Mapping[str, str], seed: int | None = None
 ) -> str:
     """SHA-256 over tool, expert, weights, code version, precision, parameters, device class, seed and inputs' digests.
 

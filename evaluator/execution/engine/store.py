@@ -145,12 +145,7 @@ class LocalStore:
     parallel_writes = 1
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        max_bytes: int | None = None,
-        keep_seconds: float = KEEP_SECONDS,
-        durable: bool = False,
+        self, path: Path, *, max_bytes: int | None = None, keep_seconds: float = KEEP_SECONDS, durable: bool = False
     ) -> None:
         """Args:
         path: the folder; created on demand.

@@ -17,11 +17,7 @@ from evaluator.execution.experts.imaging import pad_to_multiple
 _L_CENTRE, _L_SCALE, _AB_SCALE = 50.0, 100.0, 110.0
 _WHITE = (0.95047, 1.0, 1.08883)
 """CIE XYZ of D65."""
-_RGB_TO_XYZ = (
-    (0.4124564, 0.3575761, 0.1804375),
-    (0.2126729, 0.7151522, 0.0721750),
-    (0.0193339, 0.1191920, 0.9503041),
-)
+_RGB_TO_XYZ = ((0.4124564, 0.3575761, 0.1804375), (0.2126729, 0.7151522, 0.0721750), (0.0193339, 0.1191920, 0.9503041))
 
 
 @dataclass(frozen=True, slots=True)

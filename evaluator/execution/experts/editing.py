@@ -9,11 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 import torch.nn.functional as F
-from diffusers import (
-    StableDiffusionImg2ImgPipeline,
-    StableDiffusionInstructPix2PixPipeline,
-    UNet2DConditionModel,
-)
+from diffusers import StableDiffusionImg2ImgPipeline, StableDiffusionInstructPix2PixPipeline, UNet2DConditionModel
 from PIL import Image as PillowImage
 from safetensors.torch import load_file
 from torch import Tensor, nn

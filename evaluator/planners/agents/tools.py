@@ -60,12 +60,7 @@ def _schema(arguments: Mapping[str, str]) -> Mapping[str, JsonValue]:
         name: {"type": "string", "description": description, "maxLength": LONGEST_ARGUMENT}
         for name, description in arguments.items()
     }
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(properties),
-        "additionalProperties": False,
-    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
 
 
 _ARENA_TOOLS = (

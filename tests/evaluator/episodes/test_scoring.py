@@ -33,16 +33,16 @@ evaluator = episode_of("openagi").evaluator(suite=suite, setting=setting)
 planner = bundled_planner(name="gold", suite=suite)
 for samples in map(int, sys.argv[2:]):
     records = list(evaluator.with_samples(samples).run(planner=planner, tasks=["0", "60", "110"]))
-told = sorted(without_timings(record).model_dump_json() for record in records)
-print(json.dumps({"records": told, "torch": "torch" in sys.modules, "spent": evaluator.scoring.wall}))
+lines = sorted(without_timings(record).model_dump_json() for record in records)
+print(json.dumps({"records": lines, "torch": "torch" in sys.modules, "spent": evaluator.scoring.wall}))
 """
 
 
 def run(store: Path, *samples: int) -> dict:
-    """What the last run of a process found that made one run for each number of samples."""
+    """The report of a process on its last run, after one run for each number of samples."""
     command = [sys.executable, "-c", RUN, str(store), *map(str, samples)]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
-    return json.loads(found.stdout.splitlines()[-1])
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=600)
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 @pytest.mark.full
@@ -60,13 +60,6 @@ def test_scores_that_were_known_already_are_stored_for_whoever_asks_for_them_fir
     assert second["torch"] is False
 
 
-def test_scores_come_back_exactly():
-    store = MemoryStore()
-    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) is None
-    store_scores(store=store, facts=FACTS, pairs=PAIRS, scores=[0.1 + 0.2, 1])
-    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) == [0.1 + 0.2, 1.0]
-
-
 @pytest.mark.parametrize(
     ("facts", "pairs"),
     [
@@ -82,9 +75,11 @@ def test_another_scorer_or_another_pair_has_no_score(facts, pairs):
     assert stored_scores(store=store, facts=facts, pairs=pairs) is None
 
 
-def test_what_is_no_list_of_as_many_scores_counts_for_nothing(monkeypatch):
+def test_scores_are_restored_exactly_unless_their_list_is_damaged(monkeypatch):
     store = MemoryStore()
-    store_scores(store=store, facts=FACTS, pairs=PAIRS, scores=[0.5, 0.25])
+    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) is None
+    store_scores(store=store, facts=FACTS, pairs=PAIRS, scores=[0.1 + 0.2, 1])
+    assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) == [0.1 + 0.2, 1.0]
     for data in (b"[0.5]", b"[0.5, null]", b"{}", b"[0.5, 1", b'["0.5", 0.5]'):
         monkeypatch.setattr(store, "get", lambda _, data=data: Artefact(data=data, media_type=MediaType.TEXT))
         assert stored_scores(store=store, facts=FACTS, pairs=PAIRS) is None

@@ -36,9 +36,7 @@ def test_a_step_left_out_leaves_the_others_in_place(suite):
         shorter = without_step(plan=task.gold, step=step.id, catalogue=suite.catalogue, resources=task.resources)
         if shorter is not None:
             assert list(shorter.tools()) == [other.tool for other in task.gold.steps if other is not step]
-
-
-def test_a_step_whose_type_nothing_else_has_cannot_be_left_out(suite):
+    # The type of the last result occurs nowhere else.
     task = next(task for task in suite.tasks if task.gold.tools()[-1] == "Image Classification")
     last = task.gold.steps[-1].id
     assert without_step(plan=task.gold, step=last, catalogue=suite.catalogue, resources=task.resources) is None
@@ -50,38 +48,22 @@ def test_shuffling_keeps_the_tools_and_changes_their_order(suite):
     assert sorted(other.tools()) == sorted(task.gold.tools())
     assert other.tools() != task.gold.tools()
     assert other == shuffled(plan=task.gold, seed="1", movable=RESTORERS)
-
-
-def test_one_restoration_has_no_other_order(suite):
     task = next(task for task in suite.tasks if len(task.gold.steps) == 1 and task.metric == "ViT")
     assert shuffled(plan=task.gold, seed="1", movable=RESTORERS) is None
 
 
-def scoring_by(worth):
-    """An evaluation in which a plan is worth what `worth` says of it."""
+def report(suite, worth):
+    """The validity of a score that `worth` computes from the plan."""
+    metrics = {task.key: task.metric for task in suite.tasks[:40]}
 
     def evaluate(planner, keys):
         for key in keys:
-            record = ResultRecord(
-                suite="openagi",
-                task=key,
-                request="",
-                metric=METRICS[key],
-                outcome=Outcome.SCORED,
+            yield ResultRecord(
+                suite="openagi", task=key, request="", metric=metrics[key], outcome=Outcome.SCORED,
                 score=worth(planner.plans[key]),
-            )
-            yield record
+            )  # fmt: skip
 
-    return evaluate
-
-
-METRICS = {}
-
-
-def report(suite, worth):
-    METRICS.update({task.key: task.metric for task in suite.tasks})
-    keys = [task.key for task in suite.tasks][:40]
-    return measure_validity(suite=suite, evaluate=scoring_by(worth), tasks=keys, samples=1)
+    return measure_validity(suite=suite, evaluate=evaluate, tasks=list(metrics), samples=1)
 
 
 def test_a_score_that_counts_steps_in_order_is_valid(suite):

@@ -247,12 +247,9 @@ def test_a_model_that_raises_costs_the_tasks_that_asked_it(make_model):
     assert {found[1].reason, found[2].reason} == {Reason.INTERNAL_ERROR}
 
 
-def test_small_notes_are_kept_as_they_are():
+def test_small_notes_are_kept_unchanged_and_large_texts_are_cut():
     notes = {"raw": "Grüße 🙂", "scores": [0.5, 1], "searched": {"depth": 3}, "none": None}
     assert kept_notes(notes) == notes
-
-
-def test_a_large_text_is_cut_and_the_small_notes_after_it_are_kept():
     kept = kept_notes({"raw": "x" * 200_000, "depth": 3})
     assert kept["depth"] == 3
     assert kept["raw"].endswith("(cut)")
@@ -290,15 +287,12 @@ def seeds_of(*, run):
     return planner.plan(request(1)).plan
 
 
-def test_each_run_draws_with_seeds_of_its_own_and_repeats_them():
-    runs = [seeds_of(run=run)[0] for run in range(5)]
-    assert len(set(runs)) == 5
-    assert runs[0] == "5"
-    assert [seeds_of(run=run)[0] for run in range(5)] == runs
-
-
-def test_calls_that_draw_nothing_stay_as_they_are():
-    assert {seeds_of(run=run)[1] for run in range(3)} == {"0"}
+def test_each_run_samples_with_its_own_seeds_and_leaves_greedy_calls_unchanged():
+    runs = [seeds_of(run=run) for run in range(5)]
+    assert runs[0] == ["5", "0"]
+    assert len({sampled for sampled, _ in runs}) == 5
+    assert {greedy for _, greedy in runs} == {"0"}
+    assert [seeds_of(run=run) for run in range(5)] == runs
 
 
 def test_a_planner_in_turns_stays_one():

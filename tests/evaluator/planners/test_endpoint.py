@@ -225,20 +225,14 @@ def test_odd_options_are_ignored_with_a_note_and_never_cost_the_plan():
 NOTED = ("alternatives", "usage", "confidence", "reason")
 
 
-def test_an_endpoint_that_recovers_is_forgiven_and_retry_after_is_honoured():
+def test_retry_after_is_honoured_as_seconds_or_a_date_within_bounds():
     waits = []
-    with endpoint((429, b"", {"Retry-After": "3"}), (500, b""), (200, GOOD)) as (url, _):
-        reply = planner(url, waits=waits).plan(REQUEST)
-    assert reply.call.tries == 3
-    assert waits == [3.0, 1.0]
-
-
-def test_retry_after_may_be_a_date_and_is_bounded():
-    waits = []
-    later = {"Retry-After": formatdate(time.time() + 30, usegmt=True)}
-    with endpoint((429, b"", later), (503, b"", {"Retry-After": "86400"}), (200, GOOD)) as (url, _):
-        planner(url, waits=waits).plan(REQUEST)
-    assert waits == [pytest.approx(30, abs=5), 60.0]
+    date = formatdate(time.time() + 30, usegmt=True)
+    delays = [(429, b"", {"Retry-After": value}) for value in ("3", date, "86400")]
+    with endpoint(delays[0], (500, b""), (200, GOOD), *delays[1:], (200, GOOD)) as (url, _):
+        asking = planner(url, waits=waits)
+        assert asking.plan(REQUEST).call.tries == asking.plan(REQUEST).call.tries == 3
+    assert waits == [3.0, 1.0, pytest.approx(30, abs=5), 60.0]
 
 
 def test_an_unreachable_endpoint_is_unavailable():

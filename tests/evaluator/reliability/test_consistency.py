@@ -24,12 +24,9 @@ def test_pass_hat_k_is_the_share_of_all_choices_of_k_runs_that_all_succeed(runs)
             chosen = list(combinations(outcomes, k))
             expected = sum(map(all, chosen)) / len(chosen)
             assert pass_hat_k(successes=successes, runs=runs, k=k) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(("successes", "runs", "k"), [(1, 3, 0), (1, 3, 4), (4, 3, 1), (-1, 3, 1)])
-def test_pass_hat_k_of_impossible_counts_is_an_error(successes, runs, k):
-    with pytest.raises(ValueError, match="cannot be estimated"):
-        pass_hat_k(successes=successes, runs=runs, k=k)
+    for successes, k in ((1, 0), (1, runs + 1), (runs + 1, 1), (-1, 1)):
+        with pytest.raises(ValueError, match="cannot be estimated"):
+            pass_hat_k(successes=successes, runs=runs, k=k)
 
 
 def test_outcomes_are_consistent_if_all_runs_end_alike():
@@ -96,8 +93,5 @@ def test_pairs_with_another_plan_are_not_equal_but_share_edges():
 def test_a_missing_plan_and_one_with_a_cycle_are_like_no_other():
     assert plans_alike([CHAIN, None]) == PlansAlike(equal=0.0, edges=0.0)
     assert plans_alike([CYCLE, CYCLE]).equal == 0.0
-
-
-def test_without_two_runs_or_any_plan_nothing_is_said():
     assert plans_alike([CHAIN]) is None
     assert plans_alike([None, None]) is None

@@ -39,13 +39,10 @@ def test_tasks_that_cannot_be_perturbed_are_known_beforehand_and_not_asked_for()
             assert record.outcome is Outcome.SCORED
 
 
-def test_the_facts_name_the_perturbation_and_its_version():
+def test_the_facts_name_the_perturbation_which_must_apply_to_the_suite():
     evaluator, _ = evaluated("framed", tasks=[SUITE.tasks[0].key])
     assert evaluator.facts()["perturbation"] == {"name": "framed", "version": 1}
     assert evaluator.suite is SUITE
-
-
-def test_a_perturbation_that_the_suite_does_not_have_is_refused():
     with pytest.raises(ValueError, match="fault-once does not apply to toolmini"):
         evaluated("fault-once", tasks=[])
 

@@ -43,23 +43,16 @@ def test_the_diagram_has_every_answer_once():
     assert (last.low, last.success) == (0.9, 0.0)
 
 
-def test_calibration_error_is_the_distance_of_confidence_and_success():
-    confidences = [0.95] * 10
+def test_calibration_error_and_brier_score_measure_the_distance_of_confidence_and_success():
     successes = [True] * 9 + [False]
-    assert calibration_error(confidences=confidences, successes=successes) == pytest.approx(0.05)
+    assert calibration_error(confidences=[0.95] * 10, successes=successes) == pytest.approx(0.05)
     assert calibration_error(confidences=[0.25, 0.75], successes=[True, False]) == pytest.approx(0.75)
-
-
-def test_brier_score_is_the_mean_squared_distance():
     assert brier_score(confidences=[1.0, 0.5], successes=[True, False]) == pytest.approx(0.125)
 
 
-def test_the_risk_rises_with_coverage_where_confidence_is_right():
+def test_risk_grows_with_coverage_and_equal_confidences_have_the_mean_risk():
     curve = risk_coverage(confidences=[0.2, 0.9, 0.8, 0.1], successes=[False, True, True, False])
     assert curve == [(0.25, 0.0), (0.5, 0.0), (0.75, pytest.approx(1 / 3)), (1.0, 0.5)]
-
-
-def test_equal_confidences_have_the_mean_risk_of_all_their_orders():
     given = {"confidences": [0.5] * 4, "successes": [True, False, True, True]}
     assert [risk for _, risk in risk_coverage(**given)] == [pytest.approx(0.25)] * 4
     assert selective_gain(**given) == pytest.approx(0.0)

@@ -30,12 +30,7 @@ from tests.evaluator.replies.printing import (
 OPEN = PlanContext(catalogue=CONTROLLLM, resources={}, expects=None)
 FOUR = PlanContext(
     catalogue=OPENAGI,
-    resources={
-        "a": ResourceType.IMAGE,
-        "b": ResourceType.TEXT,
-        "c": ResourceType.TEXT,
-        "d": ResourceType.IMAGE,
-    },
+    resources={"a": ResourceType.IMAGE, "b": ResourceType.TEXT, "c": ResourceType.TEXT, "d": ResourceType.IMAGE},
     expects=None,
 )
 
@@ -88,9 +83,7 @@ def test_assignments(plan):
 
 PICTURE = PlanContext(catalogue=OPENAGI, resources={"image": ResourceType.IMAGE}, expects=ResourceType.TEXT)
 TEXTS_ONLY = PlanContext(
-    catalogue=OPENAGI,
-    resources={"document": ResourceType.TEXT, "query": ResourceType.TEXT},
-    expects=ResourceType.TEXT,
+    catalogue=OPENAGI, resources={"document": ResourceType.TEXT, "query": ResourceType.TEXT}, expects=ResourceType.TEXT
 )
 names = st.sampled_from(sorted(OPENAGI.tools))
 sequences = st.lists(names, min_size=1, max_size=6)

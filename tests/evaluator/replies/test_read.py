@@ -104,13 +104,13 @@ def test_an_abstention_is_read_as_a_plan_without_steps_and_answers(value):
     assert (parsed.plan, parsed.form) == (Plan(steps=(), answers=()), FORM)
 
 
-def test_nothing_else_is_an_abstention():
+def test_abstentions_are_null_or_have_only_a_reason():
+    assert abstention() is None
+    assert abstention(" ") is None
+    assert abstention("No.") == {"plan": None, "reason": "No."}
     for value in ({"steps": [], "answers": []}, [], {"plan": {"steps": []}}, {"reason": "no"}, "null"):
         assert not is_abstention(value)
         assert reason_received(value) is None
-
-
-def test_an_abstention_has_nothing_but_a_reason():
     for value, says in (({"plan": None, "why": "no"}, "unknown key 'why'"), ({"plan": None, "steps": []}, "'steps'"),
                         ({"plan": None, "reason": ["no"]}, "reason: must be a text")):  # fmt: skip
         with pytest.raises(PlanSyntaxError, match=says):
@@ -132,9 +132,3 @@ def test_an_abstention_has_nothing_but_a_reason():
 )
 def test_the_reason_of_what_was_received_is_bounded(received, reason):
     assert reason_received(received) == reason
-
-
-def test_an_abstention_without_a_reason_is_null():
-    assert abstention() is None
-    assert abstention(" ") is None
-    assert abstention("No.") == {"plan": None, "reason": "No."}

@@ -109,10 +109,7 @@ def free_completions(*, network: Network, batch: Sequence[Prepared]) -> list[Com
     ids, mask, start = _inputs(network=network, batch=batch)
     processors = LogitsProcessorList([DrawingProcessor([work.drawing for work in batch], device=network.device)])
     stopping = CallStopping(
-        lengths=[work.room for work in batch],
-        stops=[work.call.stop for work in batch],
-        start=start,
-        text=network.text,
+        lengths=[work.room for work in batch], stops=[work.call.stop for work in batch], start=start, text=network.text
     )
     settings = GenerationConfig(max_new_tokens=max(work.room for work in batch), do_sample=False)
     sequences = _generate(
@@ -193,13 +190,7 @@ def _inputs(*, network: Network, batch: Sequence[Prepared]) -> tuple[Tensor, Ten
 
 
 def _generate(
-    *,
-    network: Network,
-    ids: Tensor,
-    mask: Tensor,
-    settings: Any,
-    processors: Any,
-    stopping: CallStopping | None = None,
+    *, network: Network, ids: Tensor, mask: Tensor, settings: Any, processors: Any, stopping: CallStopping | None = None
 ) -> Tensor:
     more: dict[str, Any] = {}
     if network.is_seq2seq:

@@ -180,25 +180,21 @@ class TestAnswers:
 
 
 class TestFailures:
-    def test_a_planner_that_fails_on_some_samples_gets_nothing_for_those(self, folder):
+    def test_a_planner_is_at_fault_only_if_it_fails_on_all_samples(self, folder):
         record = self._with_failures(folder, failing={1})
         assert (record.outcome, record.transcripts[1].stop) == (Outcome.SCORED, StopReason.CALL_FAILED)
         assert record.samples[1].score == 0.0
-
-    def test_one_that_fails_on_all_is_at_fault(self, folder):
         record = self._with_failures(folder, failing={0, 1})
         assert (record.outcome, record.reason) == (Outcome.PLANNER_FAULT, Reason.PLANNER_TIMEOUT)
         assert record.score == 0.0
 
-    def test_an_expert_that_fails_is_nobodys_fault(self, folder, monkeypatch):
+    def test_failing_experts_and_unreachable_planners_are_infrastructure_faults(self, folder, monkeypatch):
+        record = self._with_failures(folder, failing={1}, reason=Reason.ENDPOINT_UNAVAILABLE)
+        assert (record.outcome, record.score) == (Outcome.INFRA_FAULT, None)
         failed = Failed(kind=FailureKind.EXPERT, message="It fell over.")
         monkeypatch.setattr(ExpertTools, "run", lambda _, calls: [failed] * len(calls))
         (record,) = run(evaluator(folder), script({"actions": "R1 = Image Captioning($image)"}), TEXT)
         assert (record.outcome, record.reason_text) == (Outcome.INFRA_FAULT, "It fell over.")
-
-    def test_an_unreachable_one_has_no_score(self, folder):
-        record = self._with_failures(folder, failing={1}, reason=Reason.ENDPOINT_UNAVAILABLE)
-        assert (record.outcome, record.score) == (Outcome.INFRA_FAULT, None)
 
     @staticmethod
     def _with_failures(folder: Path, *, failing: set[int], reason: Reason = Reason.PLANNER_TIMEOUT) -> ResultRecord:

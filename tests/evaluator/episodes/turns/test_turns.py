@@ -47,10 +47,13 @@ def test_actions_are_run_and_their_results_fed_back():
     assert (record.planner.seconds, record.planner.prompt_tokens) == (0.02, 6)
 
 
-def test_each_request_carries_what_is_left():
+def test_requests_hold_the_remaining_limits_and_nothing_of_the_answer():
     planner = Answers(twice)
-    one(planner, turns=7, actions=5)
+    one(planner, "7", turns=7, actions=5)
     first, second = planner.asked
+    sent = json.loads(first.model_dump_json())
+    assert "14" not in json.dumps(sent["task"]) + json.dumps(sent["history"])
+    assert "expected" not in json.dumps(sent)
     assert (first.limits.turns_left, first.limits.actions_left) == (7, 5)
     assert (second.limits.turns_left, second.limits.actions_left) == (6, 4)
     assert second.limits.seconds_left < first.limits.seconds_left
@@ -201,14 +204,6 @@ def test_what_is_ready_in_many_episodes_is_run_together():
     assert [len(calls) for calls in environment.calls] == [8]
 
 
-def test_a_request_holds_nothing_of_the_answer():
-    planner = Answers(twice)
-    one(planner, "7")
-    first = json.loads(planner.asked[0].model_dump_json())
-    assert "14" not in json.dumps(first["task"]) + json.dumps(first["history"])
-    assert "expected" not in json.dumps(first)
-
-
 @pytest.mark.parametrize(
     "value", [{}, {"stop": False}, {"actions": "R1 = Add(1, 2)", "stop": True}, {"plan": "a", "answer": "b"}]
 )
@@ -242,9 +237,9 @@ def inventive(request):
     return TurnResponse(stop=True) if request.past[-1].results[0].outputs else adding(request, order="{0}, 0, {0}")
 
 
-def record(answer, fault, *, environment=None, keys=("4",)):
-    held = evaluator(environment=environment).with_fault(fault)
-    return next(iter(held.run(planner=Answers(answer), tasks=list(keys))))
+def record(answer, fault, *, environment=None):
+    faulty = evaluator(environment=environment).with_fault(fault)
+    return next(iter(faulty.run(planner=Answers(answer), tasks=["4"])))
 
 
 @pytest.mark.parametrize(
@@ -259,23 +254,18 @@ def record(answer, fault, *, environment=None, keys=("4",)):
         (Fault.NONSENSE, patient, 1.0),
     ],
 )
-def test_who_reacts_rightly_loses_nothing(fault, answer, score):
-    found = record(answer, fault)
-    assert (found.outcome, found.score) == (Outcome.SCORED, score)
+def test_planners_that_handle_faults_lose_nothing(fault, answer, score):
+    result = record(answer, fault)
+    assert (result.outcome, result.score) == (Outcome.SCORED, score)
 
 
-def test_a_call_that_does_not_answer_is_seen_as_such_and_never_runs():
+def test_faulty_calls_fail_without_running_or_return_nonsense():
     environment = Sums()
-    found = record(careless, Fault.ONCE, environment=environment)
-    (action,) = found.transcripts[0].turns[0].actions
+    (action,) = record(careless, Fault.ONCE, environment=environment).transcripts[0].turns[0].actions
     assert (action.problem, action.error, action.outputs) == (ActionProblem.TOOL_ERROR, NO_ANSWER, {})
     assert environment.calls == []
-
-
-def test_nonsense_takes_the_place_of_the_result():
-    found = record(careless, Fault.NONSENSE)
-    assert found.transcripts[0].turns[0].actions[0].outputs == {"R1": NONSENSE}
-    assert found.transcripts[0].answer == NONSENSE
+    (transcript,) = record(careless, Fault.NONSENSE).transcripts
+    assert (transcript.turns[0].actions[0].outputs, transcript.answer) == ({"R1": NONSENSE}, NONSENSE)
 
 
 def test_a_late_answer_uses_up_half_of_the_time_and_nobody_waits_for_it():

@@ -118,9 +118,9 @@ def test_images_of_different_sizes_never_share_a_batch():
     assert batches == [{(8, 8)}, {(16, 16)}]
 
 
-def test_a_failing_item_costs_only_itself():
-    experts = pool(fix=broken_on_black, mirror=mirror)
-    engine = Engine(pool=experts, store=MemoryStore())
+def test_a_failing_item_affects_only_itself_and_is_not_stored():
+    store = MemoryStore()
+    engine = Engine(pool=pool(fix=broken_on_black, mirror=mirror), store=store)
     black = Image.new("RGB", (8, 8))
     jobs = [
         job(engine, chain("fix", "mirror"), sample=n, image=image)
@@ -132,15 +132,8 @@ def test_a_failing_item_costs_only_itself():
     assert (failure.kind, failure.step) == (FailureKind.EXPERT, "s1")
     assert failure.message == "fix failed: the image is black"
     assert [run.error for run in results[1].steps] == ["fix failed: the image is black"]
-
-
-def test_a_failure_is_not_stored():
-    store = MemoryStore()
-    broken = Engine(pool=pool(fix=broken_on_black), store=store)
-    black = Image.new("RGB", (8, 8))
-    assert next(iter(broken.run([job(broken, chain("fix"), image=black)]))).answer is None
-    mended = Engine(pool=pool(fix=invert), store=store)
-    assert next(iter(mended.run([job(mended, chain("fix"), image=black)]))).answer is not None
+    fixed = Engine(pool=pool(fix=invert), store=store)
+    assert next(iter(fixed.run([job(fixed, chain("fix"), image=black)]))).answer is not None
 
 
 def test_a_branch_that_does_not_need_the_failed_step_goes_on():

@@ -32,20 +32,17 @@ PLAN = Plan(steps=(Step("s1", "draw", {"text": "$text"}, {"text": "s1.text"}),),
 
 def answers(jobs, *, salt="suite", store=None, batch_size=4):
     engine = Engine(pool=Pool({"draw": Drawing()}, batch_size=batch_size), store=store or MemoryStore(), salt=salt)
-    made = [
+    plans = [
         Job(task=task, sample=sample, plan=PLAN, resources={"text": engine.keep(text)}) for task, sample, text in jobs
     ]
-    found = {(result.job.task, result.job.sample): engine.value(result.answer) for result in engine.run(made)}
-    return found, engine.calls.total()
+    results = {(result.job.task, result.job.sample): engine.value(result.answer) for result in engine.run(plans)}
+    return results, engine.calls.total()
 
 
-def test_the_same_sample_in_two_tasks_is_drawn_once_and_two_samples_differ():
-    found, calls = answers([("a", 0, "cat"), ("b", 0, "cat"), ("a", 1, "cat"), ("b", 0, "cat")])
-    assert found["a", 0] == found["b", 0] != found["a", 1]
+def test_a_sample_of_several_tasks_is_drawn_once_regardless_of_its_batch():
+    results, calls = answers([("a", 0, "cat"), ("b", 0, "cat"), ("a", 1, "cat"), ("b", 0, "cat")])
+    assert results["a", 0] == results["b", 0] != results["a", 1]
     assert calls == 2
-
-
-def test_whoever_asks_gets_the_same_whatever_shares_the_batch():
     alone, _ = answers([("b", 3, "dog")])
     among, _ = answers([("a", n, "dog") for n in range(7)])
     assert alone["b", 3] == among["a", 3]

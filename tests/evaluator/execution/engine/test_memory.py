@@ -42,7 +42,7 @@ def test_without_a_budget_every_expert_is_loaded_once_and_stays():
     assert experts.loads == {"a": 1, "b": 1}
 
 
-def test_the_expert_used_longest_ago_leaves_first():
+def test_the_least_recently_used_expert_leaves_first_and_oversized_ones_are_loaded_alone():
     experts = pool({"a": 40, "b": 40, "c": 40}, budget=100)
     for tool in ("a", "b", "a", "c"):
         experts.expert(tool)
@@ -50,9 +50,6 @@ def test_the_expert_used_longest_ago_leaves_first():
     experts.expert("b")
     assert experts.resident == ("c", "b")
     assert experts.loads == {"a": 1, "b": 2, "c": 1}
-
-
-def test_an_expert_larger_than_the_budget_is_loaded_alone():
     experts = pool({"small": 10, "huge": 500}, budget=100)
     experts.expert("small")
     experts.expert("huge")

@@ -156,14 +156,11 @@ def test_a_damaged_object_in_a_bucket_is_never_returned(s3, tmp_path):
     assert opened(tmp_path / "three").get_step("a" * 64) is None
 
 
-def test_a_bucket_that_is_busy_for_a_moment_costs_nothing_but_time(s3, tmp_path):
+def test_errors_of_a_bucket_are_retried_and_never_taken_for_absence(s3, tmp_path):
     s3.failures = 2
-    digest = opened(tmp_path).put(text(1))
-    assert opened(tmp_path / "two").get(digest) == text(1)
-
-
-def test_an_error_that_is_not_absence_is_never_taken_for_it(s3, tmp_path):
     store = opened(tmp_path)
+    digest = store.put(text(1))
+    assert opened(tmp_path / "two").get(digest) == text(1)
     s3.failures = 99
     with pytest.raises(StoreUnavailableError):
         store.has("0" * 64)
@@ -175,14 +172,9 @@ def test_what_names_no_store_is_refused(tmp_path, where):
         open_store(where=where, data=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("said", "size"), [("6GB", 6 * 10**9), ("512 MiB", 2**29), ("1.5 kb", 1500), ("77", 77), ("77B", 77)]
-)
-def test_sizes_are_read(said, size):
-    assert parse_size(said) == size
-
-
-@pytest.mark.parametrize("said", ["", "GB", "-1", "6 apples", "6GBGB"])
-def test_what_is_no_size_is_refused(said):
-    with pytest.raises(ValueError, match="is no size"):
-        parse_size(said)
+def test_sizes_are_parsed():
+    sizes = {"6GB": 6 * 10**9, "512 MiB": 2**29, "1.5 kb": 1500, "77": 77, "77B": 77}
+    assert {text: parse_size(text) for text in sizes} == sizes
+    for text in ("", "GB", "-1", "6 apples", "6GBGB"):
+        with pytest.raises(ValueError, match="is no size"):
+            parse_size(text)

@@ -11,12 +11,7 @@ from evaluator.controlllm.baselines import program_text, visprog
 from evaluator.controlllm.baselines.program_text import read_program
 from evaluator.controlllm.baselines.visprog import ViperGPT, VisProg
 from evaluator.core.plans.model import PlanSyntaxError
-from tests.evaluator.planners.strategies.conversing import (
-    REMOVE_KEYBOARD,
-    held,
-    is_solved,
-    request_of,
-)
+from tests.evaluator.planners.strategies.conversing import REMOVE_KEYBOARD, held, is_solved, request_of
 
 FUNCTION = '''def execute_command(image1) -> str:
     """Remove it."""

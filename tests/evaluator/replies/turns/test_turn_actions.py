@@ -30,19 +30,18 @@ def test_actions_are_read_in_order_with_their_places():
     assert (second.place.offset, second.place.line, second.place.column) == (26, 1, 27)
 
 
-def test_substitution_does_not_confuse_r1_and_r10():
+def test_substitution_distinguishes_r1_from_r10_and_needs_all_values():
     action = only("R11 = Calculator(R1 + R10 * R1)")
     assert action.with_values({"R1": "7", "R10": "R1"}) == "7 + R1 * 7"
+    with pytest.raises(UnknownReferenceError, match="R10 is not the result of an earlier action; there are: R1"):
+        action.with_values({"R1": "1"})
 
 
-def test_references_are_whole_words():
+def test_references_are_whole_words_and_marked_in_quotes():
     none = {raw: [] for raw in ("R1R2", "xR1", "R1x", "T1.R2", "R_1", "R1_a")}
     some = {"2R1 + 0.5R2": ["R1", "R2"], "R1's price": ["R1"], "[R1,R2]": ["R1", "R2"], "R1.": ["R1"]}
     for raw, names in (none | some).items():
         assert [reference.name for reference in only(f"R9 = Tool({raw})").references] == names, raw
-
-
-def test_references_in_quotes_are_marked():
     assert [one.quoted for one in only("R2 = Tool(R1, 'about R1')").references] == [False, True]
 
 
@@ -52,7 +51,7 @@ def test_a_semicolon_inside_brackets_or_quotes_does_not_separate(raw):
     assert (first.raw, second.raw) == (raw, "x")
 
 
-def test_blanks_do_not_matter():
+def test_spaces_are_ignored():
     for text in ("R1=Calculator(3)", "R1 =Calculator(3)", "R1= Calculator (3)", " R1 = Calculator( 3 );"):
         action = only(text)
         assert (action.outputs, action.tool.strip(), action.raw) == (("R1",), "Calculator", "3")
@@ -133,11 +132,6 @@ def test_more_actions_than_allowed_are_refused():
     assert f"at most {MAX_ACTIONS} actions" in error_of(f"{text}; R0 = Count(a)").message
 
 
-def test_a_value_that_does_not_exist_is_an_error():
-    with pytest.raises(UnknownReferenceError, match="R2 is not the result of an earlier action; there are: R1"):
-        only("R3 = Calculator(R1 + R2)").with_values({"R1": "1"})
-
-
 def test_arguments_are_bound_by_name_and_by_position():
     action = only("R3 = QA([R1, R2], Query: How many, if any, of R1?)")
     bound = bind_arguments(action=action, parameters=CONTEXT_AND_QUESTION)
@@ -148,9 +142,6 @@ def test_arguments_are_bound_by_name_and_by_position():
     values = {"R1": "Rome", "R2": "Bonn"}
     assert bound["question"].with_values(values) == "How many, if any, of Rome?"
     assert bound["context"].with_values(values) == "[Rome, Bonn]"
-
-
-def test_a_text_without_a_name_may_contain_commas():
     bound = bind_arguments(action=only("R3 = QA(R1, How many, if any, of R1?)"), parameters=CONTEXT_AND_QUESTION)
     assert bound["question"].text == "How many, if any, of R1?"
     assert bound["question"].with_values({"R1": "x"}) == "How many, if any, of x?"

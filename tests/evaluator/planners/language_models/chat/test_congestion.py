@@ -30,18 +30,13 @@ def test_most_of_what_an_endpoint_bears_is_used(bears):
     assert limit.limit <= 256
 
 
-def test_refusals_become_rare_where_the_bound_is_known():
+@pytest.mark.parametrize("now", [10, 80])
+def test_refusals_become_rare_and_the_limit_follows_changes_of_the_endpoint(now):
     limit = ConcurrencyLimit(highest=256)
     rounds(limit, bears=40, count=50)
     before = limit.epoch
     rounds(limit, bears=40, count=200)
     assert limit.epoch - before <= 8
-
-
-@pytest.mark.parametrize("now", [10, 80])
-def test_it_follows_an_endpoint_that_bears_less_or_more_than_before(now):
-    limit = ConcurrencyLimit(highest=256)
-    rounds(limit, bears=40, count=50)
     rounds(limit, bears=now, count=100)
     assert sum(rounds(limit, bears=now, count=50)) / 50 > 0.85 * now
 

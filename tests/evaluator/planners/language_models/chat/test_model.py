@@ -183,11 +183,13 @@ def test_one_refusal_that_asks_to_wait_holds_all_others_back():
     assert seen[1].at - seen[0].at >= 0.8
 
 
-def test_a_private_address_is_refused_when_it_is_called():
+def test_private_addresses_and_missing_endpoints_fail_without_a_call():
     with endpoint(GOOD) as (url, seen):
-        (failure,) = asked(url, allow_private=False)
-    assert failure.kind is FailureKind.REFUSED
-    assert "private" in failure.message
+        (refused,) = asked(url, allow_private=False)
+    (unavailable,) = asked(url)
+    assert (refused.kind, unavailable.kind) == (FailureKind.REFUSED, FailureKind.UNAVAILABLE)
+    assert "private" in refused.message
+    assert "no connection" in unavailable.message
     assert seen == []
 
 
@@ -265,14 +267,6 @@ def test_an_endpoint_that_fails_some_tries_in_a_row_is_not_called_for_the_other_
     assert {failure.kind for failure in found} == {FailureKind.UNAVAILABLE}
     assert sum("has answered no call in" in failure.message for failure in found) >= 30
     assert len(seen) <= 6 + 1, "and a probe"
-
-
-def test_an_endpoint_that_is_not_there_is_unavailable():
-    with endpoint(GOOD) as (url, _):
-        pass
-    (failure,) = asked(url)
-    assert failure.kind is FailureKind.UNAVAILABLE
-    assert "no connection" in failure.message
 
 
 def test_an_endpoint_that_wants_fewer_calls_is_not_given_up():

@@ -223,15 +223,16 @@ def test_truncation_padding_and_dropout_are_switched_off(folder):
         assert loaded(text)["input_ids"] == plain(text)["input_ids"]
 
 
-def test_a_template_that_fails_costs_its_own_call_with_a_sentence(folder):
+def test_refusing_templates_and_oversized_prompts_affect_only_their_own_call(folder):
     from evaluator.planners.language_models.local.model import LocalModel
 
     template = "{% if 'x' in messages[0].content %}{{ raise_exception('No x') }}{% endif %}{{ messages[0].content }}"
     change(folder / "tokenizer_config.json", chat_template=template)
-    bad, good = LocalModel.from_folder(folder).answer([generate("x", max_tokens=2), generate("y", max_tokens=2)])
-    assert (bad.kind, bad.message) == (
-        FailureKind.REFUSED, "The model's chat template refuses the conversation: No x.",
-    )  # fmt: skip
+    calls = [generate(text, max_tokens=2) for text in ("x", "y" * 400_001, "y")]
+    refused, oversized, good = LocalModel.from_folder(folder).answer(calls)
+    assert refused.kind is oversized.kind is FailureKind.REFUSED
+    assert refused.message == "The model's chat template refuses the conversation: No x."
+    assert oversized.message == "The prompt has 400001 characters; at most 400000 are read."
     assert good.usage.completion_tokens > 0
 
 
@@ -245,22 +246,16 @@ def test_a_template_with_an_error_or_that_walks_attributes_is_the_planner_s_faul
     assert found.message.startswith("The model's chat template refuses the conversation: ")
 
 
-def test_a_prompt_longer_than_any_is_refused_before_the_tokenizer_reads_it(folder):
-    from evaluator.planners.language_models.local.model import LocalModel
-
-    (found,) = LocalModel.from_folder(folder).answer([generate("x" * 400_001, max_tokens=2)])
-    assert (found.kind, found.message) == (
-        FailureKind.REFUSED, "The prompt has 400001 characters; at most 400000 are read.",
-    )  # fmt: skip
-
-
-def test_native_code_that_gives_up_is_an_ordinary_error(folder):
+def test_panics_of_native_code_become_errors_and_other_exceptions_stay(folder):
     from evaluator.planners.language_models.local.model_loading import TokenizerPanicError, panics_as_errors
 
     with pytest.raises(TokenizerPanicError, match="native code gave up"):
         with_parts(folder, pre_tokenizer={"type": "FixedLength", "length": 0})("text")
     with pytest.raises(TokenizerPanicError, match="native code gave up"), panics_as_errors():
         with_parts(folder, normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
+    for error in (KeyboardInterrupt, SystemExit, GeneratorExit, ValueError):
+        with pytest.raises(error), panics_as_errors():
+            raise error
 
 
 def test_a_text_at_which_the_native_code_gives_up_costs_its_own_call(folder):
@@ -309,11 +304,3 @@ def test_an_index_names_weights_beside_it_only():
         index = json.dumps({"weight_map": {"a": "model-00001-of-00001.safetensors", "b": name}}).encode()
         with pytest.raises(ModelRefusedError, match="no safetensors file beside it"):
             shards_named(index, name="model.safetensors.index.json")
-
-
-def test_what_is_no_panic_stays_what_it_is():
-    from evaluator.planners.language_models.local.model_loading import panics_as_errors
-
-    for error in (KeyboardInterrupt, SystemExit, GeneratorExit, ValueError):
-        with pytest.raises(error), panics_as_errors():
-            raise error

@@ -195,10 +195,13 @@ def test_nonsense_is_the_planner_s_fault_and_the_server_is_not_asked_again(fake,
     assert fake.requests == []
 
 
-def test_compressed_answers_are_refused(model_of):
+def test_compressed_answers_and_redirects_are_refused(model_of):
     (failure,) = model_of(headers={"Content-Encoding": "gzip"}).answer([FREE])
     assert failure.kind is FailureKind.BROKEN
     assert "compressed" in failure.message
+    redirect = of_completions(lambda path, body: (302, b""))
+    (failure,) = model_of(misbehave=redirect, headers={"Location": "http://127.0.0.1:1/secret"}).answer([FREE])
+    assert "HTTP 302" in failure.message
 
 
 def test_a_server_that_takes_too_long_is_given_up_within_its_deadline(model_of):
@@ -206,9 +209,7 @@ def test_a_server_that_takes_too_long_is_given_up_within_its_deadline(model_of):
     (failure,) = model.answer([FREE])
     assert failure.kind is FailureKind.TIMEOUT
     assert model.is_broken
-
-
-def test_calls_together_have_one_deadline_however_many_requests_they_take(model_of):
+    # All requests of one call share its deadline.
     model = model_of(misbehave=lambda path, body: time.sleep(0.2))
     model._seconds = (0.5, 0.1)
     (failure,) = model.answer([generate(messages=said("Text"), constraint=AnyOrder(most=2), max_tokens=60)])
@@ -234,13 +235,6 @@ def test_a_server_that_is_gone_is_an_infrastructure_fault():
     (failure,) = model.answer([FREE])
     assert failure.kind is FailureKind.UNAVAILABLE
     model.close()
-
-
-def test_a_redirect_is_not_followed(model_of):
-    (failure,) = model_of(
-        misbehave=of_completions(lambda p, b: (302, b"")), headers={"Location": "http://127.0.0.1:1/secret"}
-    ).answer([FREE])
-    assert "HTTP 302" in failure.message
 
 
 def test_a_server_of_another_model_is_none(fake):
