@@ -104,35 +104,37 @@ class StrategyPlanner:
         loop.close()
 
     def _in_rounds(self, conversations: Iterable[StrategyConversation]) -> Iterator[tuple[int, End]]:
-        held: dict[int, StrategyConversation] = {}
+        open_conversations: dict[int, StrategyConversation] = {}
         for index, conversation in enumerate(conversations):
             end = conversation.start()
             if end is not None:
                 yield index, end
                 continue
-            held[index] = conversation
-            while len(held) >= self._conversations:
-                yield from self._round(held)
-        while held:
-            yield from self._round(held)
+            open_conversations[index] = conversation
+            while len(open_conversations) >= self._conversations:
+                yield from self._round(open_conversations)
+        while open_conversations:
+            yield from self._round(open_conversations)
 
-    def _round(self, held: dict[int, StrategyConversation]) -> list[tuple[int, End]]:
+    def _round(self, open_conversations: dict[int, StrategyConversation]) -> list[tuple[int, End]]:
         """Answer all waiting calls in one batch and resume their conversations. Removes and returns what ended."""
-        calls = [call for conversation in held.values() for call in conversation.calls]
+        calls = [call for conversation in open_conversations.values() for call in conversation.calls]
         started = time.monotonic()
         try:
             answers = iter(self._answers(calls))
         except Exception as error:  # noqa: BLE001 - a model's defect fails the waiting tasks, not the run
-            ends: list[tuple[int, End]] = [(index, conversation.defect(error)) for index, conversation in held.items()]
-            held.clear()
+            ends: list[tuple[int, End]] = [
+                (index, conversation.defect(error)) for index, conversation in open_conversations.items()
+            ]
+            open_conversations.clear()
             return ends
         share = (time.monotonic() - started) / max(1, len(calls))
         ended: list[tuple[int, End]] = []
-        for index, conversation in list(held.items()):
+        for index, conversation in list(open_conversations.items()):
             own = list(islice(answers, len(conversation.calls)))
             if (end := conversation.resume(own, seconds=share * len(own))) is not None:
                 ended.append((index, end))
-                del held[index]
+                del open_conversations[index]
         return ended
 
     def _answers(self, calls: list[Call]) -> list[Answer | Failure]:

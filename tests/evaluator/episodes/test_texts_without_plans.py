@@ -91,10 +91,10 @@ def test_texts_get_the_worst_value_of_every_column(slug, *, full):
 def test_texts_are_unreadable_for_suites_that_execute_plans(slug):
     suite = suite_of(slug)
     answers = list(texts(suite=suite, count=len(suite.tasks)))
-    found = plan_all(
+    result = plan_all(
         planner=Says(answers), suite=suite, tasks=suite.tasks, context=lambda task: all_tools(suite=suite, task=task)
     )
-    for record in found:
+    for record in result:
         assert getattr(record, "reason", None) is Reason.UNPARSABLE_PLAN, record
         assert record.score == 0.0
 
@@ -129,9 +129,9 @@ def test_gold_plans_in_envelopes_are_read_as_the_bare_plans(slug, *, full):
             except PlanSyntaxError:
                 continue
             for envelope in ENVELOPES:
-                found = read_plan(value=envelope.format(bare), context=context)
-                assert found.plan == wanted.plan, envelope.format(bare)
-                assert len(found.tolerated) > len(wanted.tolerated)
+                result = read_plan(value=envelope.format(bare), context=context)
+                assert result.plan == wanted.plan, envelope.format(bare)
+                assert len(result.tolerated) > len(wanted.tolerated)
 
 
 AMBIGUOUS = (
@@ -157,6 +157,6 @@ def test_a_literal_may_hold_what_looks_like_an_envelope():
     task = suite.task("image_detection/0")
     plan = plan_to_json(task.gold)
     plan["steps"][-1]["inputs"]["condition"] = "</think> ```json {} ``` <|im_end|>"
-    found = read_plan(value=json.dumps(plan), context=all_tools(suite=suite, task=task))
-    assert plan_to_json(found.plan) == plan
-    assert found.tolerated == ()
+    result = read_plan(value=json.dumps(plan), context=all_tools(suite=suite, task=task))
+    assert plan_to_json(result.plan) == plan
+    assert result.tolerated == ()

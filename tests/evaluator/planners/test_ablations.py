@@ -15,14 +15,14 @@ def suite():
     return suite_of("openagi")
 
 
-def found(suite, task):
+def variants_of(suite, task):
     return list(variants(task=task, catalogue=suite.catalogue, movable=RESTORERS))
 
 
 def test_every_variant_of_every_task_passes_the_checks_and_differs_from_the_others(suite):
     for task in suite.tasks:
         context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
-        plans = found(suite, task)
+        plans = variants_of(suite, task)
         assert plans[0].kind is Kind.GOLD
         assert len({variant.name for variant in plans}) == len(plans)
         assert len({str(variant.plan) for variant in plans}) == len(plans)

@@ -36,25 +36,25 @@ class Scripted:
 
 def ends(breaker: CircuitBreaker, *, tasks: int) -> list[str]:
     """What each task comes to: nothing for a plan, else the sentence."""
-    found = []
+    results = []
     for _ in range(tasks):
         try:
             breaker.plan(REQUEST)
-            found.append("")
+            results.append("")
         except PlannerError as error:
-            found.append(str(error))
-    return found
+            results.append(str(error))
+    return results
 
 
 def test_after_some_tasks_in_a_row_nobody_asks_any_more():
     behind = Scripted(Reason.ENDPOINT_UNAVAILABLE)
     breaker = CircuitBreaker(behind, after=3)
-    found = ends(breaker, tasks=20)
+    result = ends(breaker, tasks=20)
     with pytest.raises(PlannerError) as not_asked:
         breaker.plan(REQUEST)
     assert not_asked.value.reason is Reason.ENDPOINT_UNAVAILABLE, "no fault of the planner"
     assert behind.asked == 3
-    assert found[2:4] == [
+    assert result[2:4] == [
         "It said no, 3.",
         "Not asked: the planner could not be reached for 3 tasks in a row. It said no, 3.",
     ]
@@ -72,10 +72,10 @@ def test_an_endpoint_that_is_dead_at_preflight_is_called_for_the_first_task_only
     with endpoint((503, b"")) as (url, seen):
         breaker = CircuitBreaker(planner(url), has_preflight=True)
         with ThreadPoolExecutor(max_workers=8) as pool:
-            found = list(pool.map(lambda _: ends(breaker, tasks=1), range(20)))
+            results = list(pool.map(lambda _: ends(breaker, tasks=1), range(20)))
     assert len(seen) == 4, "one task, with its tries"
     not_asked = [
-        text for (text,) in found if text.startswith("Not asked: the planner could not be reached for the first")
+        text for (text,) in results if text.startswith("Not asked: the planner could not be reached for the first")
     ]
     assert len(not_asked) == 19
 

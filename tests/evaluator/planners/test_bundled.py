@@ -143,11 +143,11 @@ def test_planners_made_of_gold_are_anchors_only_of_suites_with_gold():
 
 
 def test_they_are_the_bundled_ones_and_the_strategies_that_need_no_model():
-    found = offline_planners()
+    result = offline_planners()
     without = {name for name, entry in strategies().items() if not entry.needs}
     assert "controlllm/adaptive" in without
-    assert {*bundled_names(), *without} <= found.keys()
-    assert all(planner.description and planner.group for planner in found.values())
+    assert {*bundled_names(), *without} <= result.keys()
+    assert all(planner.description and planner.group for planner in result.values())
 
 
 def test_other_names_and_unsuitable_planners_are_refused():
@@ -200,7 +200,7 @@ def test_the_majority_is_that_of_the_tasks_metric_or_nothing():
 
 def test_the_majority_of_the_small_suite_is_that_of_training_tasks():
     """The same answers whatever is evaluated, and none for answers that are queries or purchases."""
-    found = majority()
-    assert set(found) == {"maths", "qa", "pictures"}
+    result = majority()
+    assert set(result) == {"maths", "qa", "pictures"}
     training = [task.answer for task in draw_group(group="pictures", source=Source(split=Split.TRAIN), count=300)]
-    assert training.count(found["pictures"]) == max(map(training.count, training))
+    assert training.count(result["pictures"]) == max(map(training.count, training))

@@ -85,16 +85,16 @@ def make_model(request):
 def driven(strategy, model, count=7, **settings):
     planner = StrategyPlanner(strategy=strategy, model=model, **settings)
     try:
-        found = list(planner.plan_all([request(number) for number in range(count)]))
+        results = list(planner.plan_all([request(number) for number in range(count)]))
     finally:
         planner.close()
-    assert sorted(index for index, _ in found) == list(range(count))
-    return dict(found)
+    assert sorted(index for index, _ in results) == list(range(count))
+    return dict(results)
 
 
 def test_every_request_gets_its_own_reply_with_usage_and_notes(make_model):
-    found = driven(FakeStrategy(asks_once), make_model(said))
-    for index, reply in found.items():
+    result = driven(FakeStrategy(asks_once), make_model(said))
+    for index, reply in result.items():
         assert reply.plan == f"plan of request {index}"
         assert (reply.call.prompt_tokens, reply.call.completion_tokens) == (3, 2)
         assert reply.notes == {"raw": reply.plan}
@@ -110,8 +110,8 @@ def test_every_request_gets_its_own_reply_with_usage_and_notes(make_model):
     ],
 )
 def test_a_failure_costs_its_own_task_and_says_whose_fault_it_is(make_model, kind, reason):
-    found = driven(FakeStrategy(asks_once), make_model(lambda call: failing(call, kind=kind)))
-    faulty = {index: end for index, end in found.items() if isinstance(end, PlannerError)}
+    result = driven(FakeStrategy(asks_once), make_model(lambda call: failing(call, kind=kind)))
+    faulty = {index: end for index, end in result.items() if isinstance(end, PlannerError)}
     assert sorted(faulty) == [0, 3, 6]
     assert {(end.reason, str(end), end.received, end.call.tries) for end in faulty.values()} == {
         (reason, "It is closed.", "503", 4)
@@ -126,9 +126,9 @@ def test_a_strategy_may_catch_a_failure_and_go_on(make_model):
             return Draft(plan="", notes={"failed": error.failure.message})
         return Draft(plan=answer.text)
 
-    found = driven(FakeStrategy(patient), make_model(failing))
-    assert found[3].notes == {"failed": "It is closed."}
-    assert found[4].plan == "plan of request 4"
+    result = driven(FakeStrategy(patient), make_model(failing))
+    assert result[3].notes == {"failed": "It is closed."}
+    assert result[4].plan == "plan of request 4"
 
 
 def test_a_strategy_that_raises_costs_its_own_task(make_model):
@@ -140,8 +140,8 @@ def test_a_strategy_that_raises_costs_its_own_task(make_model):
             raise KeyError("later")
         return Draft(plan=answer.text) if request.task.id != "3" else None
 
-    found = driven(FakeStrategy(clumsy), make_model(said), 6)
-    faulty = {index: end for index, end in found.items() if isinstance(end, PlannerError)}
+    result = driven(FakeStrategy(clumsy), make_model(said), 6)
+    faulty = {index: end for index, end in result.items() if isinstance(end, PlannerError)}
     assert sorted(faulty) == [1, 2, 3]
     assert {end.reason for end in faulty.values()} == {Reason.INTERNAL_ERROR}
     assert "ZeroDivisionError: at once" in str(faulty[1])
@@ -201,9 +201,9 @@ def test_giving_up_ends_the_conversations_of_an_endpoint():
 
 
 def test_a_strategy_that_asks_without_a_model_is_a_defect():
-    found = driven(FakeStrategy(asks_once, needs=frozenset()), None, 1)
-    assert found[0].reason is Reason.INTERNAL_ERROR
-    assert "needs none" in str(found[0])
+    result = driven(FakeStrategy(asks_once, needs=frozenset()), None, 1)
+    assert result[0].reason is Reason.INTERNAL_ERROR
+    assert "needs none" in str(result[0])
 
 
 def test_a_model_that_lacks_an_ability_is_refused_before_anything_runs():
@@ -242,9 +242,9 @@ def test_a_model_that_raises_costs_the_tasks_that_asked_it(make_model):
     def broken(call):
         raise RuntimeError("a defect")
 
-    found = driven(FakeStrategy(asks_some), make_model(broken), 3)
-    assert found[0].plan == "none needed"
-    assert {found[1].reason, found[2].reason} == {Reason.INTERNAL_ERROR}
+    result = driven(FakeStrategy(asks_some), make_model(broken), 3)
+    assert result[0].plan == "none needed"
+    assert {result[1].reason, result[2].reason} == {Reason.INTERNAL_ERROR}
 
 
 def test_small_notes_are_kept_unchanged_and_large_texts_are_cut():

@@ -55,8 +55,8 @@ def endpoint(url, *, seconds=PATIENCE, tries=1):
 
 def chat(url, *, seconds=PATIENCE):
     settings = ChatSettings(url=f"{url}/v1", model="m-1", allow_private=False, tries=1, try_seconds=seconds)
-    (found,) = ChatModel(settings, key=lambda: None).answer([generate("a noisy image")])
-    return found
+    (result,) = ChatModel(settings, key=lambda: None).answer([generate("a noisy image")])
+    return result
 
 
 CALLS = {
@@ -101,11 +101,11 @@ def test_a_model_is_looked_up_and_fetched_through_the_proxy(hub, through, tmp_pa
     with connect_proxy(hub) as proxy:
         through(proxy)
         with connections_seen() as seen:
-            found = look_up(model_id="own/planner", revision="main", hub="http://hub.example")
+            result = look_up(model_id="own/planner", revision="main", hub="http://hub.example")
             fetched = fetch_model(
                 repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint="http://hub.example"
             )
-    assert (found.commit, fetched.commit) == (COMMIT, COMMIT)
+    assert (result.commit, fetched.commit) == (COMMIT, COMMIT)
     assert (fetched.folder / "model.safetensors").is_file()
     assert proxy.asked[0] == "CONNECT hub.example:80"
     assert set(seen) == {proxy.port}
@@ -161,9 +161,9 @@ def test_what_may_not_be_called_is_refused_before_the_proxy_is_asked(url, says, 
         with pytest.raises(PlannerError) as caught:
             endpoint(url).plan(REQUEST)
         assert says in str(caught.value)
-        found = chat(url)
-    assert isinstance(found, Failure)
-    assert says in found.message
+        result = chat(url)
+    assert isinstance(result, Failure)
+    assert says in result.message
     assert proxy.asked == []
 
 
@@ -203,11 +203,11 @@ def test_what_the_proxy_does_is_not_the_planner_s_fault(does, through):
         through(proxy)
         with pytest.raises(PlannerError) as caught:
             endpoint(PUBLIC, seconds=0.3).plan(REQUEST)
-        found = chat(PUBLIC, seconds=0.3)
+        result = chat(PUBLIC, seconds=0.3)
     assert caught.value.reason is Reason.ENDPOINT_UNAVAILABLE
     assert "proxy" in str(caught.value)
-    assert isinstance(found, Failure)
-    assert found.kind is FailureKind.UNAVAILABLE
+    assert isinstance(result, Failure)
+    assert result.kind is FailureKind.UNAVAILABLE
 
 
 def test_without_its_proxy_nothing_is_called(through):

@@ -30,8 +30,8 @@ def test_pass_hat_k_is_the_share_of_all_choices_of_k_runs_that_all_succeed(runs)
 
 
 def test_outcomes_are_consistent_if_all_runs_end_alike():
-    found = [outcome_consistency(successes=count, runs=4) for count in range(5)]
-    assert found == pytest.approx([1.0, 0.0, -1 / 3, 0.0, 1.0])
+    results = [outcome_consistency(successes=count, runs=4) for count in range(5)]
+    assert results == pytest.approx([1.0, 0.0, -1 / 3, 0.0, 1.0])
     with pytest.raises(ValueError, match="two runs"):
         outcome_consistency(successes=1, runs=1)
 
@@ -85,9 +85,9 @@ def test_names_and_the_order_of_steps_do_not_count():
 def test_pairs_with_another_plan_are_not_equal_but_share_edges():
     # Edges of the chain: $image-Denoise, Denoise-Colorize, Colorize-answer; of the shorter one: $image-Denoise,
     # Denoise-answer. One is shared: F1 = 2 / 5.
-    found = plans_alike([CHAIN, RENAMED, SHORTER])
-    assert found.equal == pytest.approx(1 / 3)
-    assert found.edges == pytest.approx((1 + 0.4 + 0.4) / 3)
+    result = plans_alike([CHAIN, RENAMED, SHORTER])
+    assert result.equal == pytest.approx(1 / 3)
+    assert result.edges == pytest.approx((1 + 0.4 + 0.4) / 3)
 
 
 def test_a_missing_plan_and_one_with_a_cycle_are_like_no_other():

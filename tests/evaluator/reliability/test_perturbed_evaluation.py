@@ -60,9 +60,9 @@ def test_faults_disturb_planners_in_turns_on_every_task():
 
 
 def evaluate(*arguments):
-    found = CliRunner().invoke(app, ["evaluate", *arguments])
-    assert found.exit_code == 0, found.output
-    return found.output
+    result = CliRunner().invoke(app, ["evaluate", *arguments])
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
@@ -73,14 +73,14 @@ def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
     )  # fmt: skip
     assert "Reliability, 2 runs" in text
     assert "No answer came with a confidence." in text
-    found = json.loads(file.read_text())["reliability"]
-    assert (found["version"], found["runs"], found["tasks"]) == ("reliability/4", 2, 3)
+    result = json.loads(file.read_text())["reliability"]
+    assert (result["version"], result["runs"], result["tasks"]) == ("reliability/4", 2, 3)
     # The second run draws other plans.
-    assert found["equal_plans"]["mean"] < 1.0
-    assert [one["name"] for one in found["robustness"]] == [
+    assert result["equal_plans"]["mean"] < 1.0
+    assert [one["name"] for one in result["robustness"]] == [
         one.name for one in perturbations_of(suite=suite_of("toolmini"), in_turns=False)
     ]
-    assert all(one["left_out"] == 0 for one in found["robustness"])
+    assert all(one["left_out"] == 0 for one in result["robustness"])
 
 
 def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
@@ -90,8 +90,8 @@ def test_planners_in_turns_are_run_again_and_perturbed(tmp_path):
         "--output", str(file),
     )  # fmt: skip
     assert "shuffled-tools" in text
-    found = json.loads(file.read_text())["reliability"]["robustness"]
-    assert [one["name"] for one in found] == [
+    result = json.loads(file.read_text())["reliability"]["robustness"]
+    assert [one["name"] for one in result] == [
         one.name for one in perturbations_of(suite=suite_of("arc-mini"), in_turns=True)
     ]
 
@@ -103,7 +103,7 @@ def why(**options):
 def test_every_perturbation_is_applied_or_has_a_reason():
     for slug, in_turns in (("toolmini", False), ("arc-mini", True)):
         applied = {one.name for one in perturbations_of(suite=suite_of(slug), in_turns=in_turns)}
-        found = why(in_turns=in_turns, applied=applied)
-        assert applied.isdisjoint(found)
-        assert applied | found.keys() == PERTURBATIONS.keys()
+        result = why(in_turns=in_turns, applied=applied)
+        assert applied.isdisjoint(result)
+        assert applied | result.keys() == PERTURBATIONS.keys()
     assert "over MCP" in why(in_turns=True, applied=(), lists_tools_itself=True)["shuffled-tools"]

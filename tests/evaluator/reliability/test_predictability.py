@@ -81,8 +81,8 @@ def test_the_interval_of_the_calibration_error_covers_it(off, truth):
     covered = 0
     for _ in range(100):
         confidences = rng.choice([0.25, 0.45, 0.65, 0.85], 120)
-        found = calibration_interval(answers_of(confidences, confidences - off, rng))
-        covered += found.low <= truth <= found.high
+        result = calibration_interval(answers_of(confidences, confidences - off, rng))
+        covered += result.low <= truth <= result.high
     assert covered >= 92
 
 
@@ -107,17 +107,17 @@ def test_intervals_of_auroc_and_selective_gain_cover_them():
     for _ in range(60):
         confidences = rng.random(120)
         answers = Answers.of([[(float(one), bool(rng.random() < one))] for one in confidences])
-        for place, (found, wanted) in enumerate(
+        for place, (result, wanted) in enumerate(
             ((auroc_interval(answers), truth), (selective_gain_interval(answers), gain))
         ):
-            covered[place] += found.low <= wanted <= found.high
+            covered[place] += result.low <= wanted <= result.high
     assert (covered >= 53).all()
 
 
 def test_perfect_separation_is_not_certain_and_few_wrong_answers_are_too_few():
     right, wrong = [[(0.9, True)]] * 80, [[(0.1, False)]]
-    found = auroc_interval(Answers.of(right + wrong * 20))
-    assert (found.mean, found.low, found.high) == (1.0, pytest.approx(0.025 ** (1 / 20)), 1.0)
+    result = auroc_interval(Answers.of(right + wrong * 20))
+    assert (result.mean, result.low, result.high) == (1.0, pytest.approx(0.025 ** (1 / 20)), 1.0)
     assert auroc_interval(Answers.of(right + wrong * 9)).ends is None
     assert selective_gain_interval(Answers.of(right + wrong * 20)).low < 1.0
     assert auroc_interval(Answers.of(right)) is None

@@ -37,78 +37,78 @@ def not_run(task):
 
 
 def test_successes_of_all_runs_make_pass_hat_k_and_outcome_consistency():
-    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)])
-    assert (found.runs, found.tasks, found.success) == (2, 3, "Right is 1.")
-    assert found.success_rate.mean == pytest.approx(0.5)
+    result = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)])
+    assert (result.runs, result.tasks, result.success) == (2, 3, "Right is 1.")
+    assert result.success_rate.mean == pytest.approx(0.5)
     # Both runs succeed on the first task only.
-    assert found.pass_hat[2].mean == pytest.approx(1 / 3)
+    assert result.pass_hat[2].mean == pytest.approx(1 / 3)
     # Tasks: 1, -1 and 1.
-    assert found.outcomes.mean == pytest.approx(1 / 3)
-    assert not found.never_succeeds
+    assert result.outcomes.mean == pytest.approx(1 / 3)
+    assert not result.never_succeeds
 
 
 def test_a_planner_that_never_succeeds_is_said_to_and_its_intervals_have_a_width():
-    found = profile_of(column=BINARY, plain_runs=[run(*[0.0] * 20)] * 3)
-    assert found.never_succeeds
-    assert (found.outcomes.mean, found.success_rate.mean) == (1.0, 0.0)
+    result = profile_of(column=BINARY, plain_runs=[run(*[0.0] * 20)] * 3)
+    assert result.never_succeeds
+    assert (result.outcomes.mean, result.success_rate.mean) == (1.0, 0.0)
     # 17 % of all tasks may be otherwise without one among 20; such a task may have a consistency of -1 in two runs.
-    assert (found.outcomes.low, found.outcomes.high) == pytest.approx((1 - 2 * 0.1684, 1.0), abs=1e-4)
-    assert found.success_rate.high == pytest.approx(0.1611, abs=1e-4)
-    for one in (found.equal_plans, found.resources["steps"], *found.pass_hat.values()):
+    assert (result.outcomes.low, result.outcomes.high) == pytest.approx((1 - 2 * 0.1684, 1.0), abs=1e-4)
+    assert result.success_rate.high == pytest.approx(0.1611, abs=1e-4)
+    for one in (result.equal_plans, result.resources["steps"], *result.pass_hat.values()):
         assert one.low < one.high
 
 
 def test_every_run_of_a_task_counts_and_tasks_with_one_run_are_left_out_of_consistency_and_counted():
     short = {task: one for task, one in run(1.0, 0.0, 1.0).items() if task != "2"}
-    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0), short, {"0": short["0"]}])
-    assert (found.tasks, found.once, found.outcomes.count) == (3, 1, 2)
-    assert found.outcomes.mean == pytest.approx((1 - 1) / 2)
-    assert {k: one.count for k, one in found.pass_hat.items()} == {1: 3, 2: 2, 3: 1}
-    assert found.success_rate.mean == pytest.approx((1 + 0.5 + 1) / 3)
+    result = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0), short, {"0": short["0"]}])
+    assert (result.tasks, result.once, result.outcomes.count) == (3, 1, 2)
+    assert result.outcomes.mean == pytest.approx((1 - 1) / 2)
+    assert {k: one.count for k, one in result.pass_hat.items()} == {1: 3, 2: 2, 3: 1}
+    assert result.success_rate.mean == pytest.approx((1 + 0.5 + 1) / 3)
 
 
 def test_graded_scores_are_compared_with_the_gold_plans_on_the_same_samples():
     gold = run(0.8, 0.9, 0.5)
-    found = profile_of(column=GRADED, plain_runs=[run(0.795, 0.7, 0.6)], gold=gold)
-    assert found.success_rate.mean == pytest.approx(2 / 3)
-    assert "gold plan" in found.success
+    result = profile_of(column=GRADED, plain_runs=[run(0.795, 0.7, 0.6)], gold=gold)
+    assert result.success_rate.mean == pytest.approx(2 / 3)
+    assert "gold plan" in result.success
 
 
 def test_plans_and_resources_are_compared_between_runs():
     plain = [run(1.0, 1.0, tokens=100), run(1.0, 1.0, tokens=100, plan=OTHER)]
-    found = profile_of(column=BINARY, plain_runs=plain)
-    assert found.equal_plans.mean == 0.0
-    assert found.resources["tokens"].mean == 1.0
+    result = profile_of(column=BINARY, plain_runs=plain)
+    assert result.equal_plans.mean == 0.0
+    assert result.resources["tokens"].mean == 1.0
     assert profile_of(column=BINARY, plain_runs=[run(1.0)]).outcomes is None
 
 
 def test_the_ratio_is_of_tasks_that_could_be_perturbed_and_measured():
     perturbed = {**run(1.0, 0.0), "2": broken("2"), "3": not_run("3")}
-    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0, 1.0)], perturbed={"framed": perturbed})
-    (one,) = found.robustness
+    result = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 1.0, 1.0)], perturbed={"framed": perturbed})
+    (one,) = result.robustness
     assert (one.name, one.kind, one.version) == ("framed", "request", 1)
     assert (one.tasks, one.left_out, one.ratio.mean, one.worst) == (2, 1, 0.5, ("1",))
 
 
 def test_a_ratio_to_nothing_is_not_measured():
-    found = profile_of(column=BINARY, plain_runs=[run(0.0)], perturbed={"framed": run(1.0)})
-    assert found.robustness[0].ratio is None
-    assert (found.robustness_overall, found.robustness_by_kind) == (None, {})
+    result = profile_of(column=BINARY, plain_runs=[run(0.0)], perturbed={"framed": run(1.0)})
+    assert result.robustness[0].ratio is None
+    assert (result.robustness_overall, result.robustness_by_kind) == (None, {})
 
 
 def test_ratios_of_a_kind_and_of_all_pool_the_answers():
     perturbed = {"framed": run(1.0, 0.0), "lower-case": run(1.0), "shuffled-tools": run(0.0, 0.0)}
-    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0)], perturbed=perturbed)
-    assert {kind: one.mean for kind, one in found.robustness_by_kind.items()} == {
+    result = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0)], perturbed=perturbed)
+    assert {kind: one.mean for kind, one in result.robustness_by_kind.items()} == {
         "request": pytest.approx(2 / 3), "tools": 0.0,
     }  # fmt: skip
-    assert found.robustness_overall.mean == pytest.approx(2 / 5)
-    assert found.dimensions["robustness"] == found.robustness_overall
+    assert result.robustness_overall.mean == pytest.approx(2 / 5)
+    assert result.dimensions["robustness"] == result.robustness_overall
 
 
 def test_tasks_that_end_differently_are_named_and_successes_counted():
-    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)])
-    assert (found.success_counts, found.unsteady) == ((1, 1, 1), ("1",))
+    result = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0, 0.0), run(1.0, 0.0, 0.0)])
+    assert (result.success_counts, result.unsteady) == ((1, 1, 1), ("1",))
     again = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0), run(1.0, 1.0, plan=OTHER)])
     assert (again.success_counts, again.unsteady) == ((0, 0, 2), ("0", "1"))
 
@@ -121,21 +121,21 @@ def test_a_profile_needs_a_plain_run_and_known_perturbations():
 
 
 def test_tasks_that_were_not_measured_in_a_run_are_left_out_and_counted():
-    found = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0), {**run(1.0, 1.0), "1": broken("1")}])
-    assert (found.tasks, found.left_out, found.once, found.success_rate.mean) == (2, 1, 1, 1.0)
+    result = profile_of(column=BINARY, plain_runs=[run(1.0, 1.0), {**run(1.0, 1.0), "1": broken("1")}])
+    assert (result.tasks, result.left_out, result.once, result.success_rate.mean) == (2, 1, 1, 1.0)
 
 
 def test_confidences_of_all_runs_make_predictability():
     sure, unsure = run(1.0, 1.0, confidence=0.9), run(0.0, 0.0, confidence=0.2)
-    found = profile_of(column=BINARY, plain_runs=[sure, unsure]).predictability
-    assert (found.answers, found.auroc.mean, found.selective_gain.mean) == (4, 1.0, 1.0)
-    assert found.calibration_error.mean == pytest.approx(0.15)
-    assert found.auroc.ends is None
-    assert found.brier.mean == pytest.approx((0.1**2 + 0.2**2) / 2)
-    assert found.overconfident == ("0", "1")
+    result = profile_of(column=BINARY, plain_runs=[sure, unsure]).predictability
+    assert (result.answers, result.auroc.mean, result.selective_gain.mean) == (4, 1.0, 1.0)
+    assert result.calibration_error.mean == pytest.approx(0.15)
+    assert result.auroc.ends is None
+    assert result.brier.mean == pytest.approx((0.1**2 + 0.2**2) / 2)
+    assert result.overconfident == ("0", "1")
     assert profile_of(column=BINARY, plain_runs=[run(1.0)]).predictability is None
     glance = profile_of(column=BINARY, plain_runs=[sure, unsure]).dimensions
-    assert glance["predictability"].mean == pytest.approx(1 - found.brier.mean)
+    assert glance["predictability"].mean == pytest.approx(1 - result.brier.mean)
 
 
 def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
@@ -145,6 +145,6 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
     for _ in range(200):
         before = (rng.random(100) < 0.6).astype(float)
         after = before * (rng.random(100) < 0.7)
-        found = ratio_of_means(changed=after.tolist(), unchanged=before.tolist())
-        covered += found.low <= 0.7 <= found.high
+        result = ratio_of_means(changed=after.tolist(), unchanged=before.tolist())
+        covered += result.low <= 0.7 <= result.high
     assert 180 <= covered <= 199

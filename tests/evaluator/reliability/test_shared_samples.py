@@ -45,8 +45,8 @@ def test_records_are_cut_to_the_first_data_points_that_every_run_has():
 
 def test_tasks_that_some_run_did_not_execute_are_cut_to_what_the_others_have():
     judged = record(0.0).model_copy(update={"samples": [], "score": 1.0})
-    found = on_shared_samples([{"0": record(0.2, 0.4)}, {"0": judged}])
-    assert [one["0"].score for one in found] == [pytest.approx(0.3), 1.0]
+    result = on_shared_samples([{"0": record(0.2, 0.4)}, {"0": judged}])
+    assert [one["0"].score for one in result] == [pytest.approx(0.3), 1.0]
 
 
 def test_a_plan_that_fails_only_where_others_did_not_run_has_no_value():
@@ -57,9 +57,9 @@ def test_a_plan_that_fails_only_where_others_did_not_run_has_no_value():
         }
     )  # fmt: skip
     long = {"0": failing, "1": record(0.5, 0.5, task="1")}
-    found = profile_of(column=GRADED, plain_runs=[long, {"0": record(0.9), "1": record(0.4, task="1")}])
+    result = profile_of(column=GRADED, plain_runs=[long, {"0": record(0.9), "1": record(0.4, task="1")}])
     # It counts with its other run, but not in consistency.
-    assert (found.tasks, found.left_out, found.once, found.samples) == (2, 1, 1, 1)
+    assert (result.tasks, result.left_out, result.once, result.samples) == (2, 1, 1, 1)
     early = {"0": failing.model_copy(update={"samples": failing.samples[::-1]})}
     early["0"].samples[0].index, early["0"].samples[1].index = 0, 1
     assert on_shared_samples([early, {"0": record(0.9)}])[0]["0"].outcome is Outcome.PLANNER_FAULT
@@ -69,7 +69,7 @@ def test_figures_and_gold_scores_are_of_the_shared_data_points():
     # On all four data points the planner is below gold, on the first one it is not.
     plain = [{"0": record(0.8, 0.1, 0.1, 0.1)}, {"0": record(0.8)}]
     gold = {"0": record(0.8, 0.9, 0.9, 0.9)}
-    found = profile_of(column=GRADED, plain_runs=plain, perturbed={"framed": {"0": record(0.4)}}, gold=gold)
-    assert (found.samples, found.success_rate.mean) == (1, 1.0)
-    assert found.robustness[0].ratio.mean == pytest.approx(0.5)
+    result = profile_of(column=GRADED, plain_runs=plain, perturbed={"framed": {"0": record(0.4)}}, gold=gold)
+    assert (result.samples, result.success_rate.mean) == (1, 1.0)
+    assert result.robustness[0].ratio.mean == pytest.approx(0.5)
     assert profile_of(column=GRADED, plain_runs=[{"0": record(0.5, samples=[])}]).samples is None

@@ -56,12 +56,12 @@ def test_each_planner_is_asked_once_and_everything_is_executed_before_the_runs(k
     replayed = executed_together(shared, runs=runs, tasks=TASKS)
     called = dict(shared.engine.calls)
     assert called
-    found = [records(form(shared), planner) for (form, _), planner in zip(runs, replayed, strict=True)]
+    results = [records(form(shared), planner) for (form, _), planner in zip(runs, replayed, strict=True)]
     assert dict(shared.engine.calls) == called, "the runs find everything in the store"
     assert [sorted(one.asked) for one in planners] == [sorted(TASKS)] * 2
-    assert found == [records(form(evaluator()), kind()) for form, _ in runs]
-    assert found[0][GRAY_ONLY].planner.confidence == 0.5
-    assert (found[1][LABEL].outcome, found[1][LABEL].reason) == (Outcome.PLANNER_FAULT, Reason.PLANNER_TIMEOUT)
+    assert results == [records(form(evaluator()), kind()) for form, _ in runs]
+    assert results[0][GRAY_ONLY].planner.confidence == 0.5
+    assert (results[1][LABEL].outcome, results[1][LABEL].reason) == (Outcome.PLANNER_FAULT, Reason.PLANNER_TIMEOUT)
 
 
 def test_planners_of_evaluators_that_execute_no_plans_are_left_as_they_are():

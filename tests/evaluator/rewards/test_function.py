@@ -14,15 +14,14 @@ EXECUTING = ("openagi", "openagi-season", "toolworld")
 
 
 class Fixed:
-    """Gives rewards without executing, and keeps what was asked."""
+    """Gives rewards without executing, and records the proposals."""
 
-    def __init__(self, reward=0.5):
-        self.reward = reward
+    def __init__(self):
         self.asked = []
 
     def of(self, proposals):
         self.asked += proposals
-        return [self.reward for _ in proposals]
+        return [0.5 for _ in proposals]
 
 
 def made(**settings):
@@ -30,14 +29,14 @@ def made(**settings):
 
 
 def test_a_completion_is_rewarded_by_the_score_of_its_plan():
-    found = made()(
+    result = made()(
         prompts=["a", "b", "b"],
         completions=["Colorization", "Image Super Resolution", "I do not know"],
         task=[GRAY_ONLY, LOW_ONLY, LOW_ONLY],
         trainer_state=None,
         completion_ids=[[1], [2], [3]],
     )
-    assert found == [1.0, 0.5, 0.0]
+    assert result == [1.0, 0.5, 0.0]
 
 
 def test_of_a_chat_the_last_message_counts():
@@ -56,20 +55,13 @@ def test_all_completions_are_scored_together():
     assert reward.__name__ == "openagi_reward", "TRL names its metrics after the function"
 
 
-def test_what_the_infrastructure_failed_at_has_no_reward():
-    assert PlanReward(suite=SUITE, rewards=Fixed(None))(prompts=[""], completions=["x"], task=["0"]) == [None]
-
-
-def test_the_column_of_the_tasks_may_have_another_name():
+def test_the_column_of_the_tasks_may_have_another_name_and_must_hold_tasks():
     reward = made(column="key")
     assert reward(prompts=[""], completions=["Colorization"], key=[GRAY_ONLY], task=["nothing"]) == [1.0]
     with pytest.raises(ValueError, match="needs a column 'key'"):
         reward(prompts=[""], completions=["Colorization"], task=[GRAY_ONLY])
     with pytest.raises(ValueError, match="1 prompts, 1 completions and 2 tasks"):
         reward(prompts=[""], completions=["Colorization"], key=["0", "1"])
-
-
-def test_a_task_that_does_not_exist_is_named():
     with pytest.raises(LookupError, match="no task 'nothing'"):
         made()(prompts=[""], completions=["Colorization"], task=["nothing"])
 
@@ -85,9 +77,9 @@ def test_every_suite_that_executes_plans_rewards_its_gold_plans(slug, tmp_path):
     linear = [task for task in suite.tasks if task.gold and len(task.gold.steps) == 1][:2]
     reward = reward_function(suite=slug, samples=1, store=str(tmp_path / "store"))
     plans = [task.gold.steps[0].tool for task in linear]
-    found = reward(prompts=plans, completions=plans, task=[task.key for task in linear])
-    assert len(found) == 2
-    assert all(0.3 < value <= 1 for value in found)
+    result = reward(prompts=plans, completions=plans, task=[task.key for task in linear])
+    assert len(result) == 2
+    assert all(0.3 < value <= 1 for value in result)
 
 
 @pytest.mark.parametrize("slug", EXECUTING)
@@ -97,31 +89,14 @@ def test_data_of_boards_are_refused(slug):
             reward_function(suite=slug, split=split)
 
 
-def test_no_suite_may_be_trained_on_its_hidden_split():
-    for slug in suite_names():
-        assert HIDDEN not in suite_of(slug).training_splits
-
-
-def test_a_suite_without_training_data_is_refused():
+def test_rewards_need_executed_whole_plans_and_training_data():
+    assert not any(HIDDEN in suite_of(slug).training_splits for slug in suite_names())
     with pytest.raises(SplitRefusedError, match="has no split that planners may learn from"):
         training_split(suite=dataclasses.replace(SUITE, training_splits=()))
-
-
-def test_a_suite_in_turns_has_no_rewards():
     with pytest.raises(SettingError, match="asks for plans step by step; rewards need a suite that executes whole"):
         reward_function(suite=step_by_step_of(SUITE.slug))
-
-
-def test_a_suite_that_judges_plans_has_no_rewards():
     with pytest.raises(SettingError, match="without executing"):
         reward_function(suite=default_suite(executes=False).slug)
-
-
-def test_the_reward_is_the_engines_score_of_the_executed_plan():
-    rewards = ExecutedRewards(evaluator())
-    # Mirroring once gives the reference, twice gives the degraded picture again.
-    found = rewards.of([(GRAY_ONLY, "Colorization"), (LOW_ONLY, "Image Super Resolution")])
-    assert found == [1.0, 0.5]
 
 
 def test_an_equal_plan_is_executed_once():
@@ -139,13 +114,11 @@ def test_invalid_plans_are_penalised():
     assert right >= 0.0
 
 
-def test_an_expert_that_crashes_is_no_fault_of_the_plan():
+def test_failed_experts_and_tasks_that_cannot_run_give_no_reward():
     def broken(item):
         raise ExpertError("broken")
 
     rewards = ExecutedRewards(evaluator(pool=experts(Colorization=broken)))
+    # Mirroring twice gives the degraded picture again.
     assert rewards.of([(GRAY_ONLY, "Colorization"), (LOW_ONLY, "Image Super Resolution")]) == [None, 0.5]
-
-
-def test_a_task_that_cannot_run_has_no_reward():
     assert ExecutedRewards(evaluator()).of([(CAPTION, "Image Captioning")]) == [None]

@@ -87,10 +87,10 @@ def test_a_plan_makes_its_calls_free_here_and_the_other_way_round(tmp_path: Path
         assert result.failure is None
 
     def by_calls(pool: FakePool, *, level: int) -> None:
-        found = tools(pool, store=LocalStore(tmp_path / "store"))
-        (inverted,) = found.run([ExpertCall(tool="invert", inputs={"image": picture(level)})])
+        expert_tools = tools(pool, store=LocalStore(tmp_path / "store"))
+        (inverted,) = expert_tools.run([ExpertCall(tool="invert", inputs={"image": picture(level)})])
         assert isinstance(inverted, Ran)
-        found.run([ExpertCall(tool="describe", inputs={"image": inverted.outputs["image"]})])
+        expert_tools.run([ExpertCall(tool="describe", inputs={"image": inverted.outputs["image"]})])
 
     pools = [fakes() for _ in range(3)]
     by_plan(pools[0])
@@ -106,7 +106,7 @@ def test_failures_say_whose_fault_they_are():
         raise InputError("the mask is larger than the picture")
 
     pool = FakePool({"invert": FakeExpert(broken_on_black), "describe": FakeExpert(unfit)})
-    found = tools(pool).run(
+    result = tools(pool).run(
         [
             ExpertCall(tool="invert", inputs={"image": picture(9)}),
             ExpertCall(tool="invert", inputs={"image": Image.new("RGB", (8, 8))}),
@@ -114,9 +114,9 @@ def test_failures_say_whose_fault_they_are():
             ExpertCall(tool="describe", inputs={"image": picture()}),
         ]
     )
-    kinds = [one.kind if isinstance(one, Failed) else None for one in found]
+    kinds = [one.kind if isinstance(one, Failed) else None for one in result]
     assert kinds == [None, FailureKind.EXPERT, FailureKind.LIMIT, FailureKind.INPUT]
-    outcomes = [one.outcome() for one in found if isinstance(one, Failed)]
+    outcomes = [one.outcome() for one in result if isinstance(one, Failed)]
     assert outcomes[0] == ToolFault("invert failed: the image is black.")
     assert isinstance(outcomes[1], Refused)
     assert outcomes[1].problem is ActionProblem.TOO_MUCH
@@ -128,16 +128,16 @@ def test_a_store_that_fails_is_no_fault_of_the_action():
         def put(self, artefact):
             raise OSError("no space left on device")
 
-    (found,) = tools(fakes(), store=Full()).run([ExpertCall(tool="invert", inputs={"image": picture()})])
-    assert isinstance(found, Failed)
-    assert found.outcome() == ToolFault("The calls could not be run: OSError: no space left on device.")
+    (result,) = tools(fakes(), store=Full()).run([ExpertCall(tool="invert", inputs={"image": picture()})])
+    assert isinstance(result, Failed)
+    assert result.outcome() == ToolFault("The calls could not be run: OSError: no space left on device.")
 
 
 def test_tools_of_a_setting_load_nothing_until_they_are_called():
-    found = ExpertTools.of_setting(Setting(profile="lilliput"), catalogue=OPENAGI)
-    assert "Image Captioning" in found.offered
-    assert found.facts()["expert_calls"] == {}
-    (failed,) = found.run([ExpertCall(tool="Image Captioning", inputs={"image": picture()})])
+    described = ExpertTools.of_setting(Setting(profile="lilliput"), catalogue=OPENAGI)
+    assert "Image Captioning" in described.offered
+    assert described.facts()["expert_calls"] == {}
+    (failed,) = described.run([ExpertCall(tool="Image Captioning", inputs={"image": picture()})])
     assert isinstance(failed, Failed)
     assert "experts need a store" in failed.message
     with pytest.raises(SettingError, match="no profile 'brobdingnag'"):

@@ -46,12 +46,12 @@ class TestTheSameScores:
     def test_gold_plans_score_what_they_score_as_whole_plans(self, folder, slug, tasks, samples):
         """Same samples, same calls, same scorers: equal to the last digit, sample by sample."""
         keys = [suite_of(slug).tasks[int(place)].key for place in tasks]
-        found: dict[str, dict[str, ResultRecord]] = {}
+        result: dict[str, dict[str, ResultRecord]] = {}
         for form in (slug, step_by_step_of(slug)):
             one = evaluator(folder, form, samples=samples)
             planner = bundled_planner(name="gold", suite=one.suite)
-            found[form] = {record.task: record for record in one.run(planner=planner, tasks=keys)}
-        whole, turns = found.values()
+            result[form] = {record.task: record for record in one.run(planner=planner, tasks=keys)}
+        whole, turns = result.values()
         assert whole.keys() == turns.keys() == set(keys)
         for key in keys:
             assert turns[key].outcome is Outcome.SCORED
@@ -70,9 +70,9 @@ class TestTheSameScores:
             {"actions": f"R{place} = {name}({'$image' if place == 1 else f'R{place - 1}'})"}
             for place, name in enumerate(names, start=1)
         ]
-        found = evaluator(folder, samples=2)
-        (record,) = run(found, script(*actions), IMAGE)
-        (whole,) = found.run(planner=bundled_planner(name="gold", suite=found.suite), tasks=[IMAGE])
+        turns = evaluator(folder, samples=2)
+        (record,) = run(turns, script(*actions), IMAGE)
+        (whole,) = turns.run(planner=bundled_planner(name="gold", suite=turns.suite), tasks=[IMAGE])
         assert (record.score, record.plan) == (whole.score, whole.plan)
         assert [one.steps[-1].key for one in record.samples] == [one.steps[-1].key for one in whole.samples]
         assert record.indicators["exact"] == 1.0
@@ -246,8 +246,8 @@ class TestConditions:
             asked.append(request)
             return script({"actions": "R1 = Image Captioning($image)"})(request)
 
-        found = evaluator(folder, split="hidden", hidden=HiddenSeed("secret", season="one"))
-        (record,) = run(found, answer, TEXT)
+        turns = evaluator(folder, split="hidden", hidden=HiddenSeed("secret", season="one"))
+        (record,) = run(turns, answer, TEXT)
         public = suite_of(SLUG).task(TEXT)
         assert record.task == TEXT
         assert asked[0].task.id != TEXT
@@ -336,15 +336,15 @@ class TestOtherRequests:
 
     @pytest.mark.parametrize("plans", usual(["gold", "none"], of=["none"]))
     def test_several_answers_and_abstentions_score_what_they_score_as_whole_plans(self, folder, keys, plans):
-        wanted = [key for found in keys.values() for key in found]
+        wanted = [key for result in keys.values() for key in result]
         assert len(wanted) == 7
         scores, outcomes = [], []
         for in_turns in (False, True):
-            found = season(folder, in_turns=in_turns, keys=wanted)
+            turns = season(folder, in_turns=in_turns, keys=wanted)
             nothing = {"steps": [], "answers": []}
             abstaining = GivenPlans({key: GivenPlan(nothing) for key in wanted}, name="abstains")
-            planner = bundled_planner(name="gold", suite=found.suite) if plans == "gold" else abstaining
-            records = {record.task: record for record in found.run(planner=planner, tasks=wanted)}
+            planner = bundled_planner(name="gold", suite=turns.suite) if plans == "gold" else abstaining
+            records = {record.task: record for record in turns.run(planner=planner, tasks=wanted)}
             scores.append({key: record.score for key, record in records.items()})
             outcomes.append({record.outcome for record in records.values()})
         assert scores[0] == pytest.approx(scores[1], abs=1e-9, rel=0)
@@ -359,12 +359,12 @@ class TestOtherRequests:
 
     def test_several_answers_are_the_results_that_nothing_took_or_those_that_are_named(self, folder, keys):
         (key, *_) = keys["several"]
-        found = season(folder, in_turns=True, keys=[key])
-        gold = found.suite.task(key).gold
+        turns = season(folder, in_turns=True, keys=[key])
+        gold = turns.suite.task(key).gold
         steps = [{"id": one.id, "tool": one.tool, "inputs": dict(one.inputs), "outputs": dict(one.outputs)}
                  for one in gold.steps]  # fmt: skip
         named, stopped, short = (
-            run(found, script({"steps": steps}, last), key)[0]
+            run(turns, script({"steps": steps}, last), key)[0]
             for last in ({"answer": ", ".join(gold.answers)}, {"stop": True}, {"answer": gold.answers[0]})
         )
         assert named.score == stopped.score

@@ -184,9 +184,9 @@ class TestQuality:
     def test_the_shipped_editor_follows_instructions_and_leaves_the_rest_alone(self):
         from evaluator.studies.experts.quality.guided_drawing import editing_quality
 
-        found = editing_quality({"text_image_editing": load_expert(spec=SPECS["text_image_editing"])}, 32)
-        assert len(found) == 5
-        assert found.pop("other pixels that stay as they were") >= 0.8
+        result = editing_quality({"text_image_editing": load_expert(spec=SPECS["text_image_editing"])}, 32)
+        assert len(result) == 5
+        assert result.pop("other pixels that stay as they were") >= 0.8
         # Removal is the hardest: 0.86 on 128 tableaux.
-        assert min(found.values()) >= 0.7
-        assert sum(found.values()) / len(found) >= 0.85
+        assert min(result.values()) >= 0.7
+        assert sum(result.values()) / len(result) >= 0.85

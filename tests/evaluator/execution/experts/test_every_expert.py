@@ -221,8 +221,8 @@ def test_low_precision_is_what_the_model_computes_in(world, precision):
         expert = world.expert(tool, precision=precision)
         networks = expert._pipeline.components.values() if hasattr(expert, "_pipeline") else [expert._model]
         networks = [one for one in networks if isinstance(one, torch.nn.Module)]
-        found = {value.dtype for network in networks for value in network.parameters()}
+        results = {value.dtype for network in networks for value in network.parameters()}
         # T5's own code keeps one layer of each block in float32 when the rest is float16, which would overflow there.
-        if found - {torch.float32} != {getattr(torch, precision)} or not run(expert, item_of(tool)):
-            wrong[tool] = found
+        if results - {torch.float32} != {getattr(torch, precision)} or not run(expert, item_of(tool)):
+            wrong[tool] = results
     assert wrong == {}

@@ -109,13 +109,9 @@ def test_whatever_changes_results_changes_the_digest(copied, old, new):
     assert load_profile("lilliput", folder=copied).digest != load_profile("lilliput").digest
 
 
-def test_other_weights_change_the_digest(copied):
-    lock = copied / "weights" / "lock.json"
-    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"denoising": "0" * 64}))
-    assert load_profile("lilliput", folder=copied).digest != load_profile("lilliput").digest
-
-
-def test_altered_weights_are_refused(copied):
+def test_altered_and_missing_weights_are_refused(copied, tmp_path):
+    with pytest.raises(WeightsError, match=r"model\.safetensors"):
+        weights_digest(tmp_path)
     spec = load_profile("lilliput", folder=copied).experts["Colorization"]
     path = spec.path / "model.safetensors"
     data = bytearray(path.read_bytes())
@@ -123,18 +119,14 @@ def test_altered_weights_are_refused(copied):
     path.write_bytes(data)
     with pytest.raises(WeightsError, match="a file was altered"):
         load_expert(spec=spec)
-
-
-def test_altered_weights_of_an_expert_that_another_one_uses_are_refused(copied):
+    # Those of an expert that another one uses.
     spec = load_profile("lilliput", folder=copied).experts["image_instance_segmentation"]
     (spec.uses[0].path / "config.json").write_text("{}")
     with pytest.raises(WeightsError, match="tableau-detection are not those of the profile"):
         load_expert(spec=spec)
-
-
-def test_missing_weights_are_named(tmp_path):
-    with pytest.raises(WeightsError, match=r"model\.safetensors"):
-        weights_digest(tmp_path)
+    lock = copied / "weights" / "lock.json"
+    lock.write_text(json.dumps(json.loads(lock.read_text()) | {"denoising": "0" * 64}))
+    assert load_profile("lilliput", folder=copied).digest != load_profile("lilliput").digest
 
 
 @pytest.mark.parametrize(

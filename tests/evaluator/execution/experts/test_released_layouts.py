@@ -45,8 +45,8 @@ def cache(tmp_path_factory):
 @pytest.fixture(scope="module")
 def paper(cache):
     """The profile on the fetched checkpoints, its lines unchanged but for the size of batches."""
-    found = load_profile("paper", weights=cache)
-    return replace(found, experts={tool: replace(spec, batch_size=2) for tool, spec in found.experts.items()})
+    result = load_profile("paper", weights=cache)
+    return replace(result, experts={tool: replace(spec, batch_size=2) for tool, spec in result.experts.items()})
 
 
 def run(expert, tool):
@@ -105,7 +105,7 @@ class TestAsReleased:
         row = {"scores": [0.9, 0.8, 0.7], "classes": [2, 1, 2]}
         # From right to left, and the last one in the middle: any order by place differs.
         boxes = [[0.8, 0.4, 0.9, 0.6], [0.1, 0.4, 0.2, 0.6], [0.4, 0.4, 0.6, 0.6]]
-        assert [found.box for found in expert._objects(**row, boxes=boxes)] == [tuple(box) for box in boxes]
+        assert [result.box for result in expert._objects(**row, boxes=boxes)] == [tuple(box) for box in boxes]
 
     def test_colours_are_predicted_at_the_profiles_size_and_values_stretched(self, paper):
         assert dict(paper.experts["Colorization"].parameters) == {"size": 256, "stretches": True}
@@ -123,9 +123,9 @@ class TestAsReleased:
     def test_stretched_values_are_those_of_the_released_formula(self):
         image = torch.tensor([0.2, 0.5, 0.7, 0.45, 0.3, 0.6]).view(1, 3, 1, 2)
         other = torch.full((1, 3, 1, 2), 0.4)
-        found = (stretched(torch.cat([image, other])) * 255).floor().flatten().tolist()
+        result = (stretched(torch.cat([image, other])) * 255).floor().flatten().tolist()
         # (value - 0.2) / (0.7 - 0.2) * 255, cut off; a flat image becomes black.
-        assert found == [0, 153, 255, 127, 51, 204] + [0] * 6
+        assert result == [0, 153, 255, 127, 51, 204] + [0] * 6
 
     @pytest.mark.parametrize(("text", "tokens"), [("the", 30), ("the " * 9, 30), ("the " * 20, 60)])
     def test_text_and_continuation_have_thirty_tokens_together(self, paper, text, tokens):
@@ -173,9 +173,9 @@ def plans_that_call_every_tool():
     plans = {key: SUITE.task(key).gold for key in ("105", "106")}
     for tool in OPENAGI.tools:
         called = {step.tool for plan in plans.values() for step in plan.steps}
-        found = next((task for task in SUITE.tasks if tool in task.gold.tools()), None)
-        if tool not in called and found is not None:
-            plans[found.key] = found.gold
+        result = next((task for task in SUITE.tasks if tool in task.gold.tools()), None)
+        if tool not in called and result is not None:
+            plans[result.key] = result.gold
     task = next(task for task in SUITE.tasks if task.base == "summarization" and not task.clozed)
     continuation = [
         replace(step, tool="Text Generation") if step.tool == "Text Summarization" else step for step in task.gold.steps
@@ -208,13 +208,13 @@ class TestScorers:
     @pytest.mark.parametrize("name", load_profile("paper").scorers)
     def test_a_score_is_not_random(self, paper, name):
         output, reference = ("A bear.", "Ein Bär.") if name == "BERT" else (PICTURE, PICTURE.rotate(45))
-        found = []
+        results = []
         for seed in (1, 2):
             torch.manual_seed(seed)
             scorer = load_scorer(name=name, profile=paper)
             wanted = "A bear." if name == "CLIP" else reference
-            found.append(scorer.score(outputs=[output], references=[wanted]))
-        assert found[0] == found[1]
+            results.append(scorer.score(outputs=[output], references=[wanted]))
+        assert results[0] == results[1]
 
 
 def test_scores_of_texts_of_any_length_and_of_images_of_any_size(paper):

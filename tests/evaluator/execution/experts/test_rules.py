@@ -45,9 +45,9 @@ def pixels(value: Value) -> np.ndarray:
 )
 def test_a_selection_keeps_what_the_condition_names(tool: str, name: str, output: str, given: Value) -> None:
     def left(condition: str) -> list[str]:
-        found = run(tool, **{name: given, "condition": condition})[output]
-        assert isinstance(found, Labels | Boxes | Masks)
-        return [one.name if isinstance(one, Label) else one.label for one in found.items]
+        result = run(tool, **{name: given, "condition": condition})[output]
+        assert isinstance(result, Labels | Boxes | Masks)
+        return [one.name if isinstance(one, Label) else one.label for one in result.items]
 
     assert left("the red star") == ["red star"]
     assert left("zebra") == []
@@ -72,9 +72,9 @@ def test_a_crop_shows_the_boxes_side_by_side() -> None:
     assert cropped.shape == (22, 16 + 20, 3)
     assert np.array_equal(cropped[:16, :16], PAINTED.pixels[6:22, 4:20])
     assert np.array_equal(cropped[:, 16:], PAINTED.pixels[30:52, 30:50])
-
-
-def test_without_a_box_there_is_nothing_to_show() -> None:
+    with pytest.raises(InputError, match="1000 boxes; a picture is cropped to at most 64"):
+        run("image_cropping", image=PICTURE, object=Boxes(SIZE, BOXES.items[:1] * 1000))
+    # Without a box.
     assert (pixels(run("image_cropping", image=PICTURE, object=Boxes(SIZE, ()))["image"]) == 128).all()
     framed = run("highlight_object_on_image", image=PICTURE, bbox=Boxes(SIZE, ()))["result"]
     assert np.array_equal(pixels(framed), PAINTED.pixels)
@@ -136,11 +136,6 @@ def test_a_line_drawing_runs_along_the_parts(kind: str) -> None:
 def test_findings_of_another_picture_are_the_plans_fault(tool: str, item: dict[str, Value]) -> None:
     with pytest.raises(InputError, match=r"is of a picture of \d+x\d+ pixels, .* has 64x64"):
         run(tool, image=PICTURE, **item)
-
-
-def test_a_picture_is_not_cropped_to_a_thousand_boxes() -> None:
-    with pytest.raises(InputError, match="1000 boxes; a picture is cropped to at most 64"):
-        run("image_cropping", image=PICTURE, object=Boxes(SIZE, BOXES.items[:1] * 1000))
 
 
 def test_a_profile_names_weights_of_models_and_of_nothing_else(tmp_path: Path) -> None:

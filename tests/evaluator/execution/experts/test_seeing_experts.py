@@ -18,8 +18,8 @@ def test_masks_keep_the_names_of_their_prompts_and_empty_prompts_are_left_out():
     parts, expert = truth.parts, load_expert(spec=load_profile("lilliput").experts["image_segmentation_by_mask"])
     empty = Mask("blue ring", np.zeros((64, 64), dtype=np.bool_))
     prompts = Masks(parts.size, (*(Mask(f"part {i}", p.pixels) for i, p in enumerate(parts.items)), empty))
-    (found,) = expert.run([{"image": truth.image, "prompt_mask": prompts}])
-    assert [one.label for one in found["mask"].items] == [f"part {i}" for i in range(len(parts.items))]
+    (result,) = expert.run([{"image": truth.image, "prompt_mask": prompts}])
+    assert [one.label for one in result["mask"].items] == [f"part {i}" for i in range(len(parts.items))]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_of_two_boxes_for_one_thing_the_surer_one_is_kept():
     from evaluator.execution.experts.detection import BoxesExpert
 
     moved, other = (0.1, 0.1, 0.5, 0.55), (0.5, 0.5, 0.9, 0.9)
-    found = [detected(score=0.5), detected(score=0.9, box=moved), detected(score=0.6, box=other)]
-    assert [one.score for one in BoxesExpert.ordered(found)] == [0.9, 0.6]
+    results = [detected(score=0.5), detected(score=0.9, box=moved), detected(score=0.6, box=other)]
+    assert [one.score for one in BoxesExpert.ordered(results)] == [0.9, 0.6]
     named = [detected(score=0.5), detected(score=0.9, name="blue star")]
     assert len(BoxesExpert.ordered(named)) == 2
 

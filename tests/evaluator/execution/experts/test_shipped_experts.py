@@ -68,8 +68,8 @@ def test_translations(experts):
         ),
         "Emma lost a watch and Ben bought a fish.": "Emma verlor eine Uhr und Ben kaufte einen Fisch.",
     }
-    found = answers(experts["Machine Translation"], *({"text": text} for text in wanted))
-    assert dict(zip(wanted, found, strict=True)) == wanted
+    results = answers(experts["Machine Translation"], *({"text": text} for text in wanted))
+    assert dict(zip(wanted, results, strict=True)) == wanted
 
 
 def test_masks_are_filled_however_they_are_spelt_and_nothing_else_changes(experts):
@@ -96,12 +96,12 @@ def test_tokenizers_lose_nothing(experts, tool):
 
 def test_the_captioner_sees_the_colours(experts):
     images = clean_images(count=8)
-    found, gray = (
+    result, gray = (
         answers(experts["Image Captioning"], *({"image": image} for image in some))
         for some in (images, [image.convert("L").convert("RGB") for image in images])
     )
-    assert found != gray
-    assert all(text.startswith(("A ", "An ")) and text.endswith(" background.") for text in found)
+    assert result != gray
+    assert all(text.startswith(("A ", "An ")) and text.endswith(" background.") for text in result)
 
 
 def test_the_colorizer_sees_only_lightness(experts):
@@ -114,8 +114,8 @@ def test_the_colorizer_sees_only_lightness(experts):
 
 def test_maps_of_depth_are_grey_and_the_background_is_far_away(experts):
     drawn = tableau(2)
-    (found,) = answers(experts["image_to_depth"], {"image": image_of(drawn)})
-    red, green, blue = np.moveaxis(np.asarray(found), -1, 0)
+    (result,) = answers(experts["image_to_depth"], {"image": image_of(drawn)})
+    red, green, blue = np.moveaxis(np.asarray(result), -1, 0)
     assert np.array_equal(red, green)
     assert np.array_equal(red, blue)
     owner = paint(drawn).owner
@@ -123,8 +123,8 @@ def test_maps_of_depth_are_grey_and_the_background_is_far_away(experts):
 
 
 def test_most_normals_point_to_the_viewer(experts):
-    (found,) = answers(experts["image_to_normal"], {"image": image_of(tableau(2))})
-    normals = np.asarray(found) / 127.5 - 1
+    (result,) = answers(experts["image_to_normal"], {"image": image_of(tableau(2))})
+    normals = np.asarray(result) / 127.5 - 1
     assert (normals[..., 2] > 0.9).mean() > 0.7
     assert (normals[..., 2] < 0.9).any()
     assert np.abs(np.linalg.norm(normals, axis=-1) - 1).max() < 0.05
@@ -132,8 +132,8 @@ def test_most_normals_point_to_the_viewer(experts):
 
 def test_a_picture_without_a_figure_has_no_skeleton(experts):
     plain = replace(tableau(0, content=Content.THINGS), parts=())
-    (found,) = answers(experts["image_to_pose"], {"image": image_of(plain)})
-    assert read_skeleton(np.asarray(found)) is None
+    (result,) = answers(experts["image_to_pose"], {"image": image_of(plain)})
+    assert read_skeleton(np.asarray(result)) is None
 
 
 @pytest.mark.parametrize("tool", ["video_classification", "video_captioning"])
@@ -167,15 +167,15 @@ def test_labels_are_motions_the_surest_first_and_one_at_least():
 
 
 def test_a_word_that_the_model_never_learnt_is_no_error(experts):
-    (found,) = answers(experts["text_to_tags"], {"text": "Anna lost a [MASK] in the mill."})
-    assert isinstance(found, Labels)
+    (result,) = answers(experts["text_to_tags"], {"text": "Anna lost a [MASK] in the mill."})
+    assert isinstance(result, Labels)
 
 
 def test_a_list_has_each_item_once(monkeypatch, experts):
     tags = experts["text_to_tags"]
     monkeypatch.setattr(type(tags), "answer", lambda self, rows: ["mill, cake,, mill , "] * len(rows))
-    (found,) = answers(tags, {"text": "anything"})
-    assert [one.name for one in found.items] == ["mill", "cake"]
+    (result,) = answers(tags, {"text": "anything"})
+    assert [one.name for one in result.items] == ["mill", "cake"]
 
 
 def test_letters_are_seen_whatever_their_colours():
@@ -218,8 +218,8 @@ def test_held_out_quality(experts, kind, folder, count, floors):
     for spec in load_profile("lilliput").experts.values():
         if spec.path.name == folder:
             assert experts[spec.tool]
-    found = {"maps": maps, "reading": texts, "seeing": seeing}[kind].MEASURES[folder](experts, count)
-    assert {figure: found[figure] for figure, floor in floors.items() if found[figure] < floor} == {}
+    result = {"maps": maps, "reading": texts, "seeing": seeing}[kind].MEASURES[folder](experts, count)
+    assert {figure: result[figure] for figure, floor in floors.items() if result[figure] < floor} == {}
 
 
 @pytest.mark.full
@@ -227,8 +227,8 @@ def test_held_out_quality_of_texts(experts):
     from evaluator.studies.experts.quality.texts import TEXT_TOOLS, measure_texts
 
     tables = measure_texts(experts={tool: experts[tool] for tool in TEXT_TOOLS.values()}, count=64).tables
-    found = {name: min(table.values()) for name, table in tables.items()}
+    results = {name: min(table.values()) for name, table in tables.items()}
     floors = {"machine-translation": 0.95, "fill-mask": 0.9, "summarization": 0.9, "sentiment": 0.97}
-    assert {name: found[name] for name, floor in floors.items() if found[name] < floor} == {}
+    assert {name: results[name] for name, floor in floors.items() if results[name] < floor} == {}
     assert tables["question-answering"]["exact"] >= 0.95
     assert tables["text-generation"]["right next word"] >= 0.9

@@ -77,9 +77,9 @@ def test_submitting_is_the_answer_of_the_task() -> None:
     ],
 )
 def test_wrong_arguments_get_a_sentence(arguments: dict[str, object], sentence: str) -> None:
-    with pytest.raises(CallRefusedError) as found:
+    with pytest.raises(CallRefusedError) as raised:
         response_to(request=request(), tool=TOOLS["Add"], arguments=arguments)
-    assert sentence in str(found.value)
+    assert sentence in str(raised.value)
 
 
 def test_a_task_is_given_with_its_limits_and_again_with_its_history() -> None:

@@ -30,11 +30,11 @@ def test_an_agent_solves_a_suite_and_the_trace_of_its_calls_is_its_plan(tmp_path
             return await work(client, solve=solve_toy)
 
     assert anyio.run(run) == 4
-    found = report(file)
-    assert found["version"] == "evaluation/1"
-    assert found["planner"] == "agent"
-    assert found["summary"]["metrics"]["right"]["mean"] == 1.0
-    first = found["results"][0]
+    result = report(file)
+    assert result["version"] == "evaluation/1"
+    assert result["planner"] == "agent"
+    assert result["summary"]["metrics"]["right"]["mean"] == 1.0
+    first = result["results"][0]
     assert [step["inputs"] for step in first["plan"]["steps"]] == [{"one": "1, 1"}]
     turns = first["transcripts"][0]["turns"]
     assert [len(turn["actions"]) for turn in turns] == [1, 1, 0]

@@ -39,8 +39,8 @@ def test_items_that_fail_alone_are_found(bad):
         return [item * 10 for item in items]
 
     recovered = []
-    found = isolated(range(7), run=run, failed=lambda item, error: f"{item}: {error}", recover=recovered.append)
-    assert found == [f"{item}: bad" if item in bad else item * 10 for item in range(7)]
+    result = isolated(range(7), run=run, failed=lambda item, error: f"{item}: {error}", recover=recovered.append)
+    assert result == [f"{item}: bad" if item in bad else item * 10 for item in range(7)]
     assert len(recovered) == sum(bool(bad & set(items)) for items in runs)
 
 

@@ -35,9 +35,9 @@ def test_a_model_that_cannot_be_loaded_is_unavailable(folder):
 
     (folder / "model.safetensors").unlink()
     model = language_model(f"dir:{folder}", device="cpu")
-    found = model.answer([generate("text"), generate("image")])
-    assert [failure.kind for failure in found] == [FailureKind.UNAVAILABLE] * 2
-    assert "no weights" in found[0].message
+    results = model.answer([generate("text"), generate("image")])
+    assert [failure.kind for failure in results] == [FailureKind.UNAVAILABLE] * 2
+    assert "no weights" in results[0].message
     with pytest.raises(ModelError, match="no weights"):
         model.prepare()
 
@@ -82,12 +82,12 @@ def test_a_hub_gives_the_files_of_one_commit(folder, tmp_path):
     (folder / "pytorch_model.bin").write_bytes(b"pickle")
     (folder / "modeling_own.py").write_text("raise SystemExit")
     with serving(folder.parents[1], commits={"own/planner": COMMIT}) as address:
-        found = fetch_model(repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint=address)
-    assert found.commit == COMMIT
-    names = {path.name for path in found.folder.iterdir()}
+        result = fetch_model(repo="own/planner", revision="main", cache=tmp_path / "cache", endpoint=address)
+    assert result.commit == COMMIT
+    names = {path.name for path in result.folder.iterdir()}
     assert {"model.safetensors", "config.json", "tokenizer.json"} <= names
     assert not names & {"pytorch_model.bin", "modeling_own.py"}
-    assert LocalModel.from_folder(found.folder).answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
+    assert LocalModel.from_folder(result.folder).answer([generate("text", max_tokens=2)])[0].usage.completion_tokens
 
 
 def test_a_repository_without_safetensors_is_refused(folder, tmp_path):

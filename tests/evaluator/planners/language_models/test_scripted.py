@@ -22,14 +22,11 @@ def script(tmp_path, *lines):
     return path
 
 
-def test_the_first_matching_line_answers(tmp_path):
+def test_the_first_matching_line_answers_and_other_calls_are_refused(tmp_path):
     path = script(tmp_path, {"pattern": "nois[ey]", "text": "Image Denoising"}, {"pattern": "", "text": "nothing"})
     noisy, other = ScriptedModel.from_file(path).answer([generate("a noisy image"), generate("a text")])
     assert (noisy.text, other.text) == ("Image Denoising", "nothing")
     assert (noisy.usage.prompt_tokens, noisy.usage.completion_tokens) == (3, 2)
-
-
-def test_a_call_that_no_line_answers_is_refused_and_costs_no_other(tmp_path):
     path = script(tmp_path, {"pattern": "noisy", "text": "A"})
     refused, good = ScriptedModel.from_file(path).answer([generate("a text"), generate("noisy")])
     assert refused.kind is FailureKind.REFUSED

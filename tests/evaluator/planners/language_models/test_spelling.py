@@ -29,8 +29,8 @@ def tokenizer(request):
 
 def encoder(tokenizer):
     def encode(text):
-        found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
-        return found["input_ids"], found["offset_mapping"]
+        result = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+        return result["input_ids"], result["offset_mapping"]
 
     return encode
 
@@ -50,13 +50,13 @@ def walks(grammar, written=()):
 
 def test_every_walk_is_one_completion_spelt_as_the_tokenizer_spells_it(tokenizer):
     constraint = AnyOrder(most=3)
-    found = list(walks(grammar(tokenizer, constraint)))
+    results = list(walks(grammar(tokenizer, constraint)))
     wanted = {
         (*tokenizer(", ".join(names), add_special_tokens=False)["input_ids"], END): names
         for names in completions(constraint)
     }
-    assert len(found) == len(wanted) == 7 + 7 * 6 + 7 * 6 * 5
-    assert set(found) == set(wanted)
+    assert len(results) == len(wanted) == 7 + 7 * 6 + 7 * 6 * 5
+    assert set(results) == set(wanted)
 
 
 def test_what_was_written_is_read_back(tokenizer):
@@ -82,11 +82,11 @@ def test_a_name_that_begins_another_may_end_or_go_on(tokenizer):
 
 def test_the_constraint_is_asked_again_after_every_name():
     constraint = AnyOrder(names=("A", "B", "C"), most=3, forbidden={("A", "B")})
-    found = {grammar(tokenizer_of("byte-level"), constraint).names(walk)[0] for walk in
+    results = {grammar(tokenizer_of("byte-level"), constraint).names(walk)[0] for walk in
              walks(grammar(tokenizer_of("byte-level"), constraint))}  # fmt: skip
-    assert found == set(completions(constraint))
-    assert ("A", "B") not in found
-    assert ("B", "A") in found
+    assert results == set(completions(constraint))
+    assert ("A", "B") not in results
+    assert ("B", "A") in results
     assert ("A",) in constraint.asked
 
 

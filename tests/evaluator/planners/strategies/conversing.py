@@ -18,8 +18,8 @@ REMOVE_KEYBOARD = ("toolmini", "image_editing/5")
 
 def request_of(suite: str, key: str) -> PlannerRequest:
     """The request of a task that offers all tools."""
-    found = suite_of(suite)
-    return request_for(suite=found, task=found.task(key), context=_context(suite, key))
+    result = suite_of(suite)
+    return request_for(suite=result, task=result.task(key), context=_context(suite, key))
 
 
 def held(strategy: Strategy, request: PlannerRequest, answers: Sequence[str]) -> tuple[Draft, list[Call]]:
@@ -59,5 +59,5 @@ def prompt_of(call: Call) -> str:
 
 
 def _context(suite: str, key: str) -> PlanContext:
-    found = suite_of(suite)
-    return found.context(task=found.task(key), offered=frozenset(found.catalogue.tools))
+    result = suite_of(suite)
+    return result.context(task=result.task(key), offered=frozenset(result.catalogue.tools))

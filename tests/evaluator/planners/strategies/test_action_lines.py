@@ -105,8 +105,8 @@ class TestVisualChatGPT:
 @settings(deadline=None)
 @given(st.text(alphabet="Action Input:FinalswerObvtThughAI\n,{}'\"-0123", max_size=200))
 def test_any_text_has_calls_or_an_error(text):
-    found = read_calls(text=text, request=request_of(*REMOVE_KEYBOARD))
-    assert isinstance(found, ParsedPlan | PlanSyntaxError)
+    result = read_calls(text=text, request=request_of(*REMOVE_KEYBOARD))
+    assert isinstance(result, ParsedPlan | PlanSyntaxError)
 
 
 @settings(deadline=None)

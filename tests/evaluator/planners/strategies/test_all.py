@@ -31,8 +31,8 @@ TASKS = {"openagi": (RESTORE, "0", "150"), "toolmini": (REMOVE, DRAW, "QA/0", "e
 
 def texts(*, openagi: str = "", toolmini: str = "") -> Mapping[str, Script]:
     """The same text for every call."""
-    found = {"openagi": openagi, "toolmini": toolmini}
-    return {suite: (lambda call, text=text: text) for suite, text in found.items() if text}
+    results = {"openagi": openagi, "toolmini": toolmini}
+    return {suite: (lambda call, text=text: text) for suite, text in results.items() if text}
 
 
 def turns(**by_suite: tuple[str, ...]) -> Mapping[str, Script]:

@@ -68,8 +68,8 @@ def test_a_strategy_is_refused_for_a_suite_whose_requests_it_does_not_understand
         for slug in suite_names():
             name = entry.name + (":objects" if entry.option_first else "") + (":model" if entry.needs else "")
             if entry.understands(slug):
-                found = strategy_of(name=name, suite=suite_of(slug))
-                assert found is entry or (entry.option_first and found.name == entry.name)
+                result = strategy_of(name=name, suite=suite_of(slug))
+                assert result is entry or (entry.option_first and result.name == entry.name)
             else:
                 with pytest.raises(PlannerNameError, match="does not understand requests of"):
                     strategy_of(name=name, suite=suite_of(slug))

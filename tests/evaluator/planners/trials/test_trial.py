@@ -34,16 +34,16 @@ def said(**answer: object) -> tuple[int, bytes]:
 
 def test_a_right_answer_is_shown_with_its_plan():
     with endpoint(said(plan=gold(), usage={"prompt_tokens": 7})) as (url, seen):
-        found = trial(url)
-    assert found.passed
-    assert found.summary == (
+        result = trial(url)
+    assert result.passed
+    assert result.summary == (
         "Correct: the reference plan of this task. It would be executed, and scored by what it produces."
     )
-    assert found.status == 200
-    assert found.plan["steps"][0]["tool"] == gold()["steps"][0]["tool"]
-    assert found.prompt_tokens == 7
-    assert seen == [json.loads(found.request.model_dump_json())]
-    assert '"gold"' not in found.request.model_dump_json()
+    assert result.status == 200
+    assert result.plan["steps"][0]["tool"] == gold()["steps"][0]["tool"]
+    assert result.prompt_tokens == 7
+    assert seen == [json.loads(result.request.model_dump_json())]
+    assert '"gold"' not in result.request.model_dump_json()
 
 
 @pytest.mark.parametrize(
@@ -61,24 +61,21 @@ def test_a_right_answer_is_shown_with_its_plan():
 )
 def test_a_wrong_answer_is_shown_with_what_is_wrong(answer, reason, status, sentence):
     with endpoint(answer) as (url, seen):
-        found = trial(url)
-    assert (found.reason, found.status) == (reason, status)
-    assert sentence in found.problem
-    assert len(found.answer) <= 4000
+        result = trial(url)
+    assert (result.reason, result.status) == (reason, status)
+    assert sentence in result.problem
+    assert len(result.answer) <= 4000
     assert len(seen) == 1, "it is asked once"
 
 
-def test_a_private_address_is_not_called():
+def test_private_addresses_are_not_called_and_secrets_not_shown():
     with endpoint((200, b"{}")) as (url, seen):
-        found = trial(url, allow_private=False)
-    assert (found.reason, found.status, seen) == (Reason.ADDRESS_REFUSED, None, [])
-
-
-def test_an_answer_that_repeats_the_secret_is_shown_without_it():
+        refused = trial(url, allow_private=False)
+    assert (refused.reason, refused.status, seen) == (Reason.ADDRESS_REFUSED, None, [])
     with endpoint(echo(200, lambda value: f"you sent {value}")) as (url, _):
-        found = trial(url, header=SecretHeader("X-Api-Key", "a-very-secret-value"))
-    assert found.answer == "you sent ***"
-    assert "a-very-secret-value" not in repr(found)
+        result = trial(url, header=SecretHeader("X-Api-Key", "a-very-secret-value"))
+    assert result.answer == "you sent ***"
+    assert "a-very-secret-value" not in repr(result)
 
 
 def test_each_answer_is_judged():
@@ -101,11 +98,11 @@ def test_each_answer_is_judged():
     ]
     with endpoint(*(said(**answer) for _, answer, _ in cases)) as (url, _):
         for slug, answer, verdict in cases:
-            found = trial(url, suite=suite_of(slug))
+            result = trial(url, suite=suite_of(slug))
             passes = verdict in {Verdict.REFERENCE, Verdict.VALID, Verdict.TURN}
-            assert (found.verdict, found.passed) == (verdict, passes), answer
-            assert found.summary.startswith(verdict.label)
-    assert found.judgement == "The judge gives it 1.00 for SE."
+            assert (result.verdict, result.passed) == (verdict, passes), answer
+            assert result.summary.startswith(verdict.label)
+    assert result.judgement == "The judge gives it 1.00 for SE."
 
 
 EMPTY = ["", "  ", "()", "[]", [], {}, {"steps": []}, {"steps": [], "answers": []}, {"steps": [], "answers": ["x"]}]
@@ -114,11 +111,11 @@ EMPTY = ["", "  ", "()", "[]", [], {}, {"steps": []}, {"steps": [], "answers": [
 def test_an_empty_plan_is_not_called_good_and_says_what_it_would_score_and_how_a_plan_looks():
     with endpoint(*(said(plan=plan) for plan in EMPTY)) as (url, _):
         for plan in EMPTY:
-            found = trial(url)
-            assert not found.passed, plan
-            assert found.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN, Reason.ABSTAINED}, plan
-            assert found.problem == "The plan has no steps. That is a planner fault: the task would score 0.", plan
-            (step,) = found.example["steps"]
+            result = trial(url)
+            assert not result.passed, plan
+            assert result.reason in {Reason.UNPARSABLE_PLAN, Reason.INVALID_PLAN, Reason.ABSTAINED}, plan
+            assert result.problem == "The plan has no steps. That is a planner fault: the task would score 0.", plan
+            (step,) = result.example["steps"]
             assert step["tool"] in OPENAGI.tools
             assert step["tool"] != gold()["steps"][0]["tool"], "the example is not the answer"
 
@@ -129,10 +126,10 @@ def test_an_empty_plan_that_answers_with_the_input_is_not_called_good():
     task = next(task for task in suite.tasks if task.resources.get("image") == task.expects)
     suite = replace(suite, tasks=(task,))
     with endpoint((200, b'{"plan": {"steps": [], "answers": ["$image"]}}')) as (url, _):
-        found = trial(url, suite=suite)
-    assert (found.passed, found.reason) == (False, None)
-    assert "No tool would run" in found.problem
-    assert found.example is not None
+        result = trial(url, suite=suite)
+    assert (result.passed, result.reason) == (False, None)
+    assert "No tool would run" in result.problem
+    assert result.example is not None
 
 
 @pytest.mark.parametrize("slug", ["openagi", "toolmini"])

@@ -96,17 +96,17 @@ def test_errors_name_the_place_and_what_would_be_right(text, offset, words):
 
 
 def test_a_quote_does_not_reach_into_another_action():
-    found = read_actions(text="R1 = QA('tis late); R2 = QA(the boys' team)")
-    assert [action.raw for action in found.actions] == ["'tis late", "the boys' team"]
+    result = read_actions(text="R1 = QA('tis late); R2 = QA(the boys' team)")
+    assert [action.raw for action in result.actions] == ["'tis late", "the boys' team"]
 
 
 def test_annotated_results_and_labels_are_tolerated_and_recorded():
-    found = read_actions(
+    result = read_actions(
         text="Action 1-1: R1 = Calculator(2 - 0.5) = 1.5; R2 = Calculator(R1 * 4) = 6 :)\nR3 = Count(a)"
     )
-    assert str(found) == "R1 = Calculator(2 - 0.5); R2 = Calculator(R1 * 4); R3 = Count(a)"
-    assert len(found.tolerated) == 4
-    assert "'= 1.5'" in found.tolerated[1]
+    assert str(result) == "R1 = Calculator(2 - 0.5); R2 = Calculator(R1 * 4); R3 = Count(a)"
+    assert len(result.tolerated) == 4
+    assert "'= 1.5'" in result.tolerated[1]
 
 
 def test_statements_are_read_where_the_tools_have_such_a_form():
@@ -114,11 +114,11 @@ def test_statements_are_read_where_the_tools_have_such_a_form():
         "R1 = SHOW TABLES; R2 = T1.Name FROM singer AS T1 WHERE note = 'a;b' AND c = 1; "
         "R3 = COUNT(*) FROM (R2)\nR4 = SELECT a,\n b FROM R3; R5 = Finish(R4)"
     )
-    found = read_actions(text=text, statements=True, tools=("finish",)).actions
-    assert [action.tool for action in found] == ["", "", "", "", "Finish"]
-    assert found[1].raw == "T1.Name FROM singer AS T1 WHERE note = 'a;b' AND c = 1"
-    assert found[3].raw == "SELECT a,\n b FROM R3"
-    assert [[one.name for one in action.references] for action in found] == [[], [], ["R2"], ["R3"], ["R4"]]
+    result = read_actions(text=text, statements=True, tools=("finish",)).actions
+    assert [action.tool for action in result] == ["", "", "", "", "Finish"]
+    assert result[1].raw == "T1.Name FROM singer AS T1 WHERE note = 'a;b' AND c = 1"
+    assert result[3].raw == "SELECT a,\n b FROM R3"
+    assert [[one.name for one in action.references] for action in result] == [[], [], ["R2"], ["R3"], ["R4"]]
 
 
 def test_a_statement_needs_text_and_balanced_brackets():
@@ -179,9 +179,9 @@ BARE = "R1 = Calculator(3 * 4); R2 = Calculator(R1 - 5)"
     [f"```\n{BARE}\n```", f"```python\n{BARE}", f"<think>R1 = Other(1)?</think>\n{BARE}", f"no </think>\n{BARE}"],
 )
 def test_actions_in_an_envelope_are_the_bare_ones(text):
-    found, bare = read_actions(text=text), read_actions(text=BARE)
-    assert [one.raw for one in found.actions] == [one.raw for one in bare.actions]
-    assert len(found.tolerated) > len(bare.tolerated)
+    result, bare = read_actions(text=text), read_actions(text=BARE)
+    assert [one.raw for one in result.actions] == [one.raw for one in bare.actions]
+    assert len(result.tolerated) > len(bare.tolerated)
 
 
 @pytest.mark.parametrize("text", [f"<think>{BARE}", f"```\n{BARE}\n```\nor\n```\n{BARE}\n```"])
@@ -201,9 +201,9 @@ def test_reasoning_without_an_end_and_two_fences_are_refused(text):
     ],
 )
 def test_subgoals_are_read(reply, wanted):
-    found = read_plan_reply(reply)
-    assert isinstance(found, Subgoals)
-    assert [(subgoal.number, subgoal.text) for subgoal in found.subgoals] == wanted
+    result = read_plan_reply(reply)
+    assert isinstance(result, Subgoals)
+    assert [(subgoal.number, subgoal.text) for subgoal in result.subgoals] == wanted
 
 
 def test_the_wish_to_stop_is_read():

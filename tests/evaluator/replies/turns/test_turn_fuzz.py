@@ -73,11 +73,11 @@ ACTION = st.tuples(
 @given(st.lists(ACTION, min_size=1, max_size=6))
 def test_what_is_read_prints_as_it_was_written(actions):
     text = "; ".join(actions)
-    found = read_actions(text=text)
-    assert str(found) == text
-    again = read_actions(text=str(found))
+    result = read_actions(text=text)
+    assert str(result) == text
+    again = read_actions(text=str(result))
     assert [str(action) for action in again.actions] == actions
-    for action in found.actions:
+    for action in result.actions:
         assert text[action.place.offset : action.end] == str(action)
         assert [action.raw[item.start : item.end] for item in action.items] == [item.text for item in action.items]
         assert all(action.raw[one.start : one.end] == one.name for one in action.references)

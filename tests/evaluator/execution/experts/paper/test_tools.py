@@ -113,8 +113,8 @@ class TestFinding:
         monkeypatch.setattr("evaluator.execution.experts.released_segmentation.MOST_PIXELS", 2 * SIZE[0] * SIZE[1])
         from evaluator.execution.experts.released_segmentation import _masks
 
-        found = [("cat", score, np.ones(SIZE[::-1], dtype=np.bool_)) for score in (0.2, 0.9, 0.5)]
-        assert [mask.score for mask in _masks(found, image=picture()).items] == [0.9, 0.5]
+        results = [("cat", score, np.ones(SIZE[::-1], dtype=np.bool_)) for score in (0.2, 0.9, 0.5)]
+        assert [mask.score for mask in _masks(results, image=picture()).items] == [0.9, 0.5]
 
     def test_a_released_configuration_without_a_backbone_of_transformers_means_a_resnet_50(self):
         config = config_of({"backbone": "resnet50", "d_model": 256, "dilation": False, "model_type": "detr"})

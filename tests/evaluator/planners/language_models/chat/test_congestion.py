@@ -44,9 +44,9 @@ def test_refusals_become_rare_and_the_limit_follows_changes_of_the_endpoint(now)
 def test_one_burst_of_refusals_halves_once():
     limit = ConcurrencyLimit(highest=64, first=32)
     epoch = limit.epoch
-    found = [limit.refused(epoch=epoch) for _ in range(10)]
+    results = [limit.refused(epoch=epoch) for _ in range(10)]
     assert limit.limit == 16
-    assert found[1:] == [Refusal.KNOWN] * 9
+    assert results[1:] == [Refusal.KNOWN] * 9
 
 
 def test_a_refusal_of_what_was_borne_is_one_of_rate():
@@ -92,9 +92,9 @@ def test_who_gives_up_waiting_takes_no_place():
             tasks[0].cancel()
             await asyncio.sleep(0.01)
         tasks[1].cancel()
-        found = await asyncio.gather(*tasks, return_exceptions=True)
-        return found[2], gate.progress
+        result = await asyncio.gather(*tasks, return_exceptions=True)
+        return result[2], gate.progress
 
-    found, progress = asyncio.run(run())
-    assert found == "in"
+    result, progress = asyncio.run(run())
+    assert result == "in"
     assert (progress.running, progress.waiting) == (0, 0)

@@ -153,12 +153,12 @@ def test_a_call_is_bounded_in_time_however_often_it_may_be_tried():
 def test_a_dead_endpoint_does_not_hold_up_the_run_call_by_call():
     """One at a time, three tries each, 0.2 seconds each: all 100 would take a minute."""
     with endpoint(lambda handler: time.sleep(0.4)) as (url, seen):
-        found = asked(
+        result = asked(
             url, *[generate(str(number)) for number in range(100)],
             highest=1, try_seconds=0.2, total_seconds=0.6, probe_seconds=30.0,
         )  # fmt: skip
-    assert {failure.kind for failure in found} == {FailureKind.UNAVAILABLE}
-    assert "answered no call for 0.6 seconds" in found[-1].message
+    assert {failure.kind for failure in result} == {FailureKind.UNAVAILABLE}
+    assert "answered no call for 0.6 seconds" in result[-1].message
     assert len(seen) < 20
 
 
@@ -198,26 +198,26 @@ def test_the_key_comes_from_the_environment_and_is_kept_nowhere(monkeypatch, cap
     caplog.set_level(logging.DEBUG)
     with endpoint((401, f"wrong key: {KEY}".encode()), (503, KEY.encode()), GOOD) as (url, seen):
         chat = ChatModel(ChatSettings(url=url, model="m", allow_private=True, tries=1))
-        found = [chat.answer([generate("x")])[0] for _ in range(3)]
+        results = [chat.answer([generate("x")])[0] for _ in range(3)]
     assert {sent.headers["Authorization"] for sent in seen} == {f"Bearer {KEY}"}
-    assert found[0].received == "wrong key: [key]"
-    assert KEY not in repr([found, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
+    assert results[0].received == "wrong key: [key]"
+    assert KEY not in repr([results, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
 
 
 @pytest.mark.parametrize("key", [f"{KEY}\nX-More: 1", f"{KEY}é"])
 def test_a_key_that_no_header_may_hold_is_refused_without_showing_it(key):
     with endpoint(GOOD) as (url, seen):
-        (found,) = asked(url, key=key)
+        (result,) = asked(url, key=key)
     assert seen == []
-    assert found.kind is FailureKind.REFUSED
-    assert KEY_VARIABLE in found.message
-    assert KEY not in repr(found)
+    assert result.kind is FailureKind.REFUSED
+    assert KEY_VARIABLE in result.message
+    assert KEY not in repr(result)
 
 
 def test_a_key_across_the_cut_of_what_is_shown_is_hidden_whole():
     with endpoint((400, b"x" * (SHOWN - 5) + KEY.encode())) as (url, _):
-        (found,) = asked(url, key=KEY)
-    assert KEY[:4] not in found.received
+        (result,) = asked(url, key=KEY)
+    assert KEY[:4] not in result.received
 
 
 def test_a_secret_header_goes_in_the_place_of_the_key_and_is_told_nowhere(monkeypatch, caplog):
@@ -227,22 +227,22 @@ def test_a_secret_header_goes_in_the_place_of_the_key_and_is_told_nowhere(monkey
     repeated = f"you sent {header.value}"
     with endpoint((401, repeated.encode()), (200, repeated.encode()), (200, body(repeated))) as (url, seen):
         chat = ChatModel(ChatSettings(url=url, model="m", allow_private=True, tries=1), header=header)
-        found = [chat.answer([generate("x")])[0] for _ in range(3)]
+        results = [chat.answer([generate("x")])[0] for _ in range(3)]
     assert [sent.headers.get("X-Api-Key") for sent in seen] == [header.value] * 3
     assert not any("Authorization" in sent.headers for sent in seen)
-    assert [found[0].received, found[1].received, found[2].text] == ["you sent ***"] * 3
-    told = repr([found, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
+    assert [results[0].received, results[1].received, results[2].text] == ["you sent ***"] * 3
+    told = repr([results, caplog.text, chat.identity(), chat.progress(), vars(chat), chat.settings])
     assert header.value not in told
 
 
 def test_what_a_chat_endpoint_cannot_do_is_refused_without_a_call():
     with endpoint(GOOD) as (url, seen):
-        found = asked(
+        result = asked(
             url,
             ScoreCall(messages=(Message(role="user", content="x"),), continuations=("a",)),
             generate("x", constraint=AnyOrder()),
         )
-    assert {failure.kind for failure in found} == {FailureKind.REFUSED}
+    assert {failure.kind for failure in result} == {FailureKind.REFUSED}
     assert seen == []
 
 
@@ -263,14 +263,14 @@ def test_it_finds_out_how_much_an_endpoint_bears():
 def test_an_endpoint_that_fails_some_tries_in_a_row_is_not_called_for_the_other_calls():
     calls = [generate(f"image {number}") for number in range(40)]
     with endpoint((500, b"")) as (url, seen):
-        found = asked(url, *calls, tries=2, highest=1, give_up_tries=6)
-    assert {failure.kind for failure in found} == {FailureKind.UNAVAILABLE}
-    assert sum("has answered no call in" in failure.message for failure in found) >= 30
+        result = asked(url, *calls, tries=2, highest=1, give_up_tries=6)
+    assert {failure.kind for failure in result} == {FailureKind.UNAVAILABLE}
+    assert sum("has answered no call in" in failure.message for failure in result) >= 30
     assert len(seen) <= 6 + 1, "and a probe"
 
 
 def test_an_endpoint_that_wants_fewer_calls_is_not_given_up():
     calls = [generate(f"image {number}") for number in range(10)]
     with endpoint(*[(429, b"")] * 12, GOOD) as (url, _):
-        found = asked(url, *calls, tries=20, highest=1, give_up_tries=6)
-    assert {answer.text for answer in found} == {"Image Denoising"}
+        result = asked(url, *calls, tries=20, highest=1, give_up_tries=6)
+    assert {answer.text for answer in result} == {"Image Denoising"}

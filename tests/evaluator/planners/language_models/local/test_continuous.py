@@ -32,10 +32,10 @@ def test_it_says_what_plain_batches_say(network):
 
     shared = "Given a noisy image, how to return the text step by step? " * 2
     calls = [generate(shared + text, max_tokens=4 + number % 5) for number, text in enumerate(TEXTS)]
-    found = model(network, continuous=CacheSize(**SMALL)).answer(calls)
+    results = model(network, continuous=CacheSize(**SMALL)).answer(calls)
     plain = model(network).answer(calls)
-    assert texts(found) == texts(plain)
-    assert [one.usage for one in found] == [one.usage for one in plain]
+    assert texts(results) == texts(plain)
+    assert [one.usage for one in results] == [one.usage for one in plain]
     assert network.module.config._attn_implementation != "paged|sdpa"
 
 
@@ -68,9 +68,9 @@ def test_a_poisonous_request_is_isolated(network):
         return any(flat[at : at + len(poison)] == poison for at in range(len(flat)))
 
     with failing_forward(network.module, when=is_poisonous, error=lambda: ValueError("poison")):
-        found = model(network, continuous=CacheSize(**SMALL)).answer(calls)
-    assert found[8].kind is FailureKind.UNAVAILABLE
-    assert texts([*found[:8], found[9]]) == texts([*good[:8], good[9]])
+        results = model(network, continuous=CacheSize(**SMALL)).answer(calls)
+    assert results[8].kind is FailureKind.UNAVAILABLE
+    assert texts([*results[:8], results[9]]) == texts([*good[:8], good[9]])
 
 
 def test_a_request_with_an_error_has_no_answer_from_here(network, monkeypatch, caplog):
@@ -114,6 +114,6 @@ def test_calls_that_draw_or_are_constrained_and_sequence_to_sequence_models_are_
         generate("plan:", constraint=AnyOrder()), generate("image", max_tokens=4),
     ]  # fmt: skip
     network = network_of(family, ends=True)
-    found, plain = model(network, continuous=CacheSize(**SMALL)).answer(calls), model(network).answer(calls)
-    assert texts(found) == texts(plain)
-    assert found[2].beams
+    result, plain = model(network, continuous=CacheSize(**SMALL)).answer(calls), model(network).answer(calls)
+    assert texts(result) == texts(plain)
+    assert result[2].beams

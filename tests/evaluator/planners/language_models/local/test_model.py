@@ -145,10 +145,12 @@ def test_a_poisonous_call_costs_only_itself(one_network):
         return any(poison == row[row != one_network.pad].tolist() for row in ids)
 
     with failing_forward(one_network.module, when=is_poisonous, error=lambda: ValueError("poison")):
-        found = model(one_network).answer(calls)
-    assert found[8].kind is FailureKind.UNAVAILABLE
-    assert "ValueError: poison" in found[8].message
-    assert [one.text for at, one in enumerate(found) if at != 8] == [one.text for at, one in enumerate(good) if at != 8]
+        results = model(one_network).answer(calls)
+    assert results[8].kind is FailureKind.UNAVAILABLE
+    assert "ValueError: poison" in results[8].message
+    assert [one.text for at, one in enumerate(results) if at != 8] == [
+        one.text for at, one in enumerate(good) if at != 8
+    ]
 
 
 def test_batches_shrink_for_good_where_memory_ends(one_network):
@@ -194,9 +196,9 @@ def test_a_call_that_alone_is_too_large_for_memory_is_unavailable(one_network):
     ],
 )
 def test_a_call_that_asks_for_what_there_is_not_is_refused(settings, says):
-    (found,) = model(network_of("T5")).answer([generate("plan", **settings)])
-    assert found.kind is FailureKind.REFUSED
-    assert says in found.message
+    (result,) = model(network_of("T5")).answer([generate("plan", **settings)])
+    assert result.kind is FailureKind.REFUSED
+    assert says in result.message
 
 
 def test_scores_are_those_of_reading_each_continuation_by_itself(network):
@@ -205,12 +207,12 @@ def test_scores_are_those_of_reading_each_continuation_by_itself(network):
         ScoreCall(messages=user("text"), continuations=("Colorization",)),
         ScoreCall(messages=user("nothing"), continuations=()),
     ]
-    found = model(network).answer(calls)
-    for call, scores in zip(calls, found, strict=True):
+    results = model(network).answer(calls)
+    for call, scores in zip(calls, results, strict=True):
         wanted = [by_hand(network, call.messages, text) for text in call.continuations]
         assert list(scores.log_probabilities) == pytest.approx(wanted, abs=1e-3)
-    assert found[0].log_probabilities[2] == 0.0
-    assert found[0].log_probabilities[0] < -1.0
+    assert results[0].log_probabilities[2] == 0.0
+    assert results[0].log_probabilities[0] < -1.0
 
 
 def by_hand(network, messages, text):

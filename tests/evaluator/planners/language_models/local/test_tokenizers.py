@@ -159,10 +159,10 @@ def test_it_reads_and_writes_as_the_library_s_own(tmp_path, kind, template):
         (folder / "chat_template.jinja").write_text(TEMPLATE)
     ours, theirs = load_tokenizer(folder), AutoTokenizer.from_pretrained(folder)
     for text in [*TEXTS, "", "a  b\n", "<s> é 漢字 </s>"]:
-        found, wanted = (one(text, return_offsets_mapping=True) for one in (ours, theirs))
-        assert (found["input_ids"], found["offset_mapping"]) == (wanted["input_ids"], wanted["offset_mapping"])
-        assert ours.decode(found["input_ids"]) == theirs.decode(wanted["input_ids"])
-        assert ours.decode(found["input_ids"], skip_special_tokens=True) == theirs.decode(
+        result, wanted = (one(text, return_offsets_mapping=True) for one in (ours, theirs))
+        assert (result["input_ids"], result["offset_mapping"]) == (wanted["input_ids"], wanted["offset_mapping"])
+        assert ours.decode(result["input_ids"]) == theirs.decode(wanted["input_ids"])
+        assert ours.decode(result["input_ids"], skip_special_tokens=True) == theirs.decode(
             wanted["input_ids"], skip_special_tokens=True
         )
     assert ours.chat_template == theirs.chat_template == (TEMPLATE if template else None)
@@ -241,9 +241,9 @@ def test_a_template_with_an_error_or_that_walks_attributes_is_the_planner_s_faul
     from evaluator.planners.language_models.local.model import LocalModel
 
     change(folder / "tokenizer_config.json", chat_template=template)
-    (found,) = LocalModel.from_folder(folder).answer([generate("x", max_tokens=2)])
-    assert found.kind is FailureKind.REFUSED
-    assert found.message.startswith("The model's chat template refuses the conversation: ")
+    (result,) = LocalModel.from_folder(folder).answer([generate("x", max_tokens=2)])
+    assert result.kind is FailureKind.REFUSED
+    assert result.message.startswith("The model's chat template refuses the conversation: ")
 
 
 def test_panics_of_native_code_become_errors_and_other_exceptions_stay(folder):

@@ -114,9 +114,9 @@ def close(found, expected):
 )  # fmt: skip
 def test_answers_are_those_of_the_same_model_on_this_machine(models, call):
     here, there = models
-    (expected,), (found,) = here.answer([call]), there.answer([call])
+    (expected,), (result,) = here.answer([call]), there.answer([call])
     assert not isinstance(expected, Failure), expected
-    assert close(found, expected)
+    assert close(result, expected)
 
 
 @pytest.mark.parametrize(
@@ -220,10 +220,10 @@ def test_drawn_completions_keep_to_the_constraint_and_to_their_seed(models):
     _, there = models
     call = generate(messages=said("Text"), constraint=AnyOrder(most=2), temperature=2.0, top_p=0.9, max_tokens=60)
     calls = [replace(call, seed=seed) for seed in range(6)]
-    found = there.answer(calls)
-    assert all(answer.beams[0].names in set(completions(AnyOrder(most=2))) for answer in found)
-    assert len({answer.text for answer in found}) > 1
-    assert there.answer(calls[:2]) == found[:2]
+    results = there.answer(calls)
+    assert all(answer.beams[0].names in set(completions(AnyOrder(most=2))) for answer in results)
+    assert len({answer.text for answer in results}) > 1
+    assert there.answer(calls[:2]) == results[:2]
 
 
 def test_a_server_that_is_gone_is_an_infrastructure_fault():
