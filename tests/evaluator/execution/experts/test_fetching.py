@@ -30,13 +30,9 @@ def small_denoiser(**settings):
     from tests.evaluator.execution.experts.released import SINGLE_FILES
 
     return Checkpoint(
-        name="denoising",
-        licence="mine",
-        values=1,
-        url="https://example.org/real_denoising.pth",
-        config=SINGLE_FILES["denoising"],
-        **settings,
-    )
+        name="denoising", licence="mine", values=1, url="https://example.org/real_denoising.pth",
+        config=SINGLE_FILES["denoising"], **settings,
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -136,7 +132,7 @@ class TestConversion:
         assert "this must not run" not in capsys.readouterr().out
         assert not (tmp_path / "model.safetensors").exists()
 
-    def test_tied_parameters_are_written_under_both_names(self, tmp_path):
+    def test_parameters_are_written_under_all_names_and_other_contents_refused(self, tmp_path):
         import torch
 
         from evaluator.execution.experts.conversion import convert
@@ -144,18 +140,10 @@ class TestConversion:
         weight = torch.ones(2, 2)
         torch.save({"a": weight, "b": weight}, tmp_path / "tied.bin")
         assert convert(source=tmp_path / "tied.bin", target=tmp_path / "model.safetensors") == 2
-
-    @pytest.mark.parametrize(
-        ("content", "says"), [([1, 2], "no parameters by name"), ({"epoch": 3}, "more than parameters: epoch")]
-    )
-    def test_anything_else_is_explained(self, tmp_path, content, says):
-        import torch
-
-        from evaluator.execution.experts.conversion import convert
-
-        torch.save(content, tmp_path / "odd.pth")
-        with pytest.raises(FetchError, match=says):
-            convert(source=tmp_path / "odd.pth", target=tmp_path / "model.safetensors")
+        for content, message in (([1, 2], "no parameters by name"), ({"epoch": 3}, "more than parameters: epoch")):
+            torch.save(content, tmp_path / "odd.pth")
+            with pytest.raises(FetchError, match=message):
+                convert(source=tmp_path / "odd.pth", target=tmp_path / "model.safetensors")
 
 
 def test_only_what_is_needed_is_chosen():
@@ -253,12 +241,14 @@ def planarena(*arguments, **environment):
     )  # fmt: skip
 
 
+def fetch(cache, *, hub):
+    return planarena("profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=hub)
+
+
 class TestCommands:
     def test_a_hub_is_asked_for_the_pinned_revision_and_the_files_are_verified(self, mirror, cache):
         with serving(mirror, commits={REPO: COMMIT}) as address:
-            done = planarena(
-                "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=address
-            )
+            done = fetch(cache, hub=address)
         assert done.returncode == 0, done.stderr
         assert "on its card mit" in done.stderr
         assert read_lock(cache)["fill-mask"].revision == COMMIT
@@ -275,9 +265,7 @@ class TestCommands:
     @pytest.mark.full
     def test_another_commit_than_the_pinned_one_is_refused(self, mirror, cache):
         with serving(mirror, commits={REPO: "1" * 40}) as address:
-            done = planarena(
-                "profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=address
-            )
+            done = fetch(cache, hub=address)
         assert done.returncode == 2
         assert "the hub answered commit 1111" in done.stderr
 

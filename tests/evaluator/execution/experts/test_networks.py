@@ -4,35 +4,14 @@ def test_restormer_uses_the_released_parameter_names():
     names = set(Restormer(RestormerConfig(dim=8, num_blocks=(1, 1, 1, 1), num_refinement_blocks=1)).state_dict())
     block = "encoder_level2.0"
     expected = {
-        "patch_embed.proj.weight",
-        f"{block}.norm1.body.weight",
-        f"{block}.norm1.body.bias",
-        f"{block}.attn.temperature",
-        f"{block}.attn.qkv.weight",
-        f"{block}.attn.qkv_dwconv.weight",
-        f"{block}.attn.project_out.weight",
-        f"{block}.ffn.project_in.weight",
-        f"{block}.ffn.dwconv.weight",
-        f"{block}.ffn.project_out.weight",
-        "down1_2.body.0.weight",
-        "up4_3.body.0.weight",
-        "reduce_chan_level3.weight",
-        "latent.0.attn.qkv.weight",
-        "decoder_level1.0.ffn.project_out.weight",
-        "refinement.0.norm2.body.bias",
-        "output.weight",
-    }
+        "patch_embed.proj.weight", f"{block}.norm1.body.weight", f"{block}.norm1.body.bias",
+        f"{block}.attn.temperature", f"{block}.attn.qkv.weight", f"{block}.attn.qkv_dwconv.weight",
+        f"{block}.attn.project_out.weight", f"{block}.ffn.project_in.weight", f"{block}.ffn.dwconv.weight",
+        f"{block}.ffn.project_out.weight", "down1_2.body.0.weight", "up4_3.body.0.weight",
+        "reduce_chan_level3.weight", "latent.0.attn.qkv.weight", "decoder_level1.0.ffn.project_out.weight",
+        "refinement.0.norm2.body.bias", "output.weight",
+    }  # fmt: skip
     assert expected <= names
-
-
-def test_the_papers_restormer_has_26_million_parameters():
-    import torch
-
-    from evaluator.execution.experts.restormer import Restormer, RestormerConfig
-
-    with torch.device("meta"):
-        parameters = sum(each.numel() for each in Restormer(RestormerConfig()).parameters())
-    assert round(parameters / 1e6, 1) == 26.1
 
 
 def test_the_papers_colorizer_uses_the_released_names_and_sizes():
@@ -57,21 +36,14 @@ def test_the_papers_colorizer_uses_the_released_names_and_sizes():
     assert {name: tuple(state[name].shape) for name in expected} == expected
 
 
-def test_lab_knows_the_primaries():
-    # CIE Lab (D65) of sRGB red, green, blue and white, as tabulated.
-    import torch
-
-    from evaluator.execution.experts.colorizer import rgb_to_lab
-
-    colours = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.0]])[:, :, None, None]
-    expected = torch.tensor([[53.24, 80.09, 67.20], [87.73, -86.18, 83.18], [32.30, 79.19, -107.86], [100.0, 0, 0]])
-    assert torch.allclose(rgb_to_lab(colours)[:, :, 0, 0], expected, atol=0.05)
-
-
-def test_lab_goes_there_and_back():
+def test_lab_has_the_tabulated_primaries_and_is_invertible():
+    """CIE Lab (D65) of sRGB red, green, blue and white."""
     import torch
 
     from evaluator.execution.experts.colorizer import lab_to_rgb, rgb_to_lab
 
+    colours = torch.tensor([[1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0], [1.0, 1.0, 1.0]])[:, :, None, None]
+    expected = torch.tensor([[53.24, 80.09, 67.20], [87.73, -86.18, 83.18], [32.30, 79.19, -107.86], [100.0, 0, 0]])
+    assert torch.allclose(rgb_to_lab(colours)[:, :, 0, 0], expected, atol=0.05)
     rgb = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(0))
     assert torch.allclose(lab_to_rgb(rgb_to_lab(rgb)), rgb, atol=1e-3)
