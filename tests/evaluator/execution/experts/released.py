@@ -12,41 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers as hf
 from diffusers import AutoencoderKL, UNet2DConditionModel
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from torch import Tensor
-from transformers import (
-    BartConfig,
-    BartForConditionalGeneration,
-    BertConfig,
-    BertForSequenceClassification,
-    CLIPConfig,
-    CLIPModel,
-    CLIPTextConfig,
-    CLIPTextModel,
-    DebertaConfig,
-    DebertaForSequenceClassification,
-    DetrConfig,
-    DetrForObjectDetection,
-    DistilBertConfig,
-    DistilBertForQuestionAnswering,
-    GitConfig,
-    GitForCausalLM,
-    GPT2Config,
-    GPT2LMHeadModel,
-    ResNetConfig,
-    RobertaConfig,
-    RobertaForMaskedLM,
-    Swin2SRConfig,
-    Swin2SRForImageSuperResolution,
-    T5Config,
-    T5ForConditionalGeneration,
-    VisionEncoderDecoderConfig,
-    VisionEncoderDecoderModel,
-    ViTConfig,
-    ViTForImageClassification,
-)
 
 from evaluator.execution.experts.colorizer import Colorizer, ColorizerConfig
 from evaluator.execution.experts.restormer import Restormer, RestormerConfig
@@ -182,7 +152,7 @@ def stable_diffusion(folder: Path) -> None:
         "set_alpha_to_one": False, "skip_prk_steps": True, "steps_offset": 1, "trained_betas": None,
     })  # fmt: skip
     words = write_clip_words(folder / "tokenizer")
-    text = CLIPTextModel(CLIPTextConfig(
+    text = hf.CLIPTextModel(hf.CLIPTextConfig(
         vocab_size=words, max_position_embeddings=77, projection_dim=16, bos_token_id=0, eos_token_id=2, **SIZES
     ))  # fmt: skip
     write_config(folder / "text_encoder", text)
@@ -226,7 +196,7 @@ def clip(folder: Path) -> None:
     words = write_clip_words(folder)
     text = {"vocab_size": words, "max_position_embeddings": 77, "bos_token_id": 0, "eos_token_id": 2, **SIZES}
     vision = {"image_size": SIDE, "patch_size": 8, **SIZES}
-    model = CLIPModel(CLIPConfig(text_config=text, vision_config=vision, projection_dim=16))
+    model = hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=16))
     old = {"text_config_dict": text, "vision_config_dict": vision}
     write_config(folder, model, architectures=["CLIPModel"], **old)
     write(folder, "preprocessor_config.json", OLD_CLIP)
@@ -240,7 +210,7 @@ def clip(folder: Path) -> None:
 
 def vit_classifier(folder: Path) -> None:
     """google/vit-base-patch16-224."""
-    model = ViTForImageClassification(ViTConfig(
+    model = hf.ViTForImageClassification(hf.ViTConfig(
         image_size=SIDE, patch_size=8, id2label={0: "tench, Tinca tinca", 1: "goldfish"}, **SIZES
     ))  # fmt: skip
     write_config(folder, model)
@@ -256,7 +226,7 @@ def vit_beans(folder: Path) -> None:
 
 def swin2sr(folder: Path) -> None:
     """caidas/swin2SR-classical-sr-x2-64."""
-    model = Swin2SRForImageSuperResolution(Swin2SRConfig(
+    model = hf.Swin2SRForImageSuperResolution(hf.Swin2SRConfig(
         image_size=16, embed_dim=12, depths=[1, 1], num_heads=[2, 2], window_size=8, mlp_ratio=2.0, upscale=2,
         upsampler="pixelshuffle",
     ))  # fmt: skip
@@ -269,15 +239,15 @@ def swin2sr(folder: Path) -> None:
 
 def detr(folder: Path) -> None:
     """facebook/detr-resnet-101, branch `no_timm`."""
-    backbone = ResNetConfig(
+    backbone = hf.ResNetConfig(
         embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1], out_features=["stage4"]
     )
-    config = DetrConfig(
+    config = hf.DetrConfig(
         use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone, d_model=16,
         encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=16,
         decoder_ffn_dim=16, num_queries=5, id2label={0: "N/A", 1: "person", 2: "cat"},
     )  # fmt: skip
-    model = DetrForObjectDetection(config)
+    model = hf.DetrForObjectDetection(config)
     write_config(folder, model)
     write(folder, "preprocessor_config.json", {
         "do_normalize": True, "do_resize": True, "feature_extractor_type": "DetrFeatureExtractor",
@@ -298,15 +268,15 @@ def captioner(folder: Path) -> None:
     write(folder, "tokenizer_config.json", {
         **names, "add_prefix_space": False, "model_max_length": 1024, "tokenizer_class": "GPT2Tokenizer"
     })  # fmt: skip
-    words = GPT2Config(
+    words = hf.GPT2Config(
         vocab_size=size, n_positions=1024, n_embd=16, n_layer=1, n_head=2, add_cross_attention=True, bos_token_id=0,
         eos_token_id=0,
     )  # fmt: skip
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        ViTConfig(image_size=SIDE, patch_size=8, **SIZES), words
+    config = hf.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        hf.ViTConfig(image_size=SIDE, patch_size=8, **SIZES), words
     )
     config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = config.bos_token_id = 0
-    model = VisionEncoderDecoderModel(config)
+    model = hf.VisionEncoderDecoderModel(config)
     write_config(folder, model)
     write(folder, "preprocessor_config.json", OLD_VIT)
     mask = torch.tril(torch.ones(1024, 1024, dtype=torch.uint8)).view(1, 1, 1024, 1024)
@@ -331,7 +301,7 @@ def git(folder: Path) -> None:
         "image_processor_type": "CLIPImageProcessor", "image_std": CLIP_DEVIATION, "processor_class": "GitProcessor",
         "resample": 3, "rescale_factor": 0.00392156862745098, "size": {"shortest_edge": SIDE},
     })  # fmt: skip
-    model = GitForCausalLM(GitConfig(
+    model = hf.GitForCausalLM(hf.GitConfig(
         vocab_size=size, max_position_embeddings=1024, pad_token_id=0, bos_token_id=2, eos_token_id=3,
         vision_config={"image_size": SIDE, "patch_size": 8, **SIZES}, **SIZES,
     ))  # fmt: skip
@@ -347,7 +317,7 @@ def git(folder: Path) -> None:
 def finbert(folder: Path) -> None:
     """yiyanghkust/finbert-tone: a vocabulary without settings of a tokenizer, and `.bin` only."""
     size = write_word_pieces(folder)
-    model = BertForSequenceClassification(BertConfig(
+    model = hf.BertForSequenceClassification(hf.BertConfig(
         vocab_size=size, max_position_embeddings=512, id2label={0: "Neutral", 1: "Positive", 2: "Negative"}, **SIZES
     ))  # fmt: skip
     write_config(folder, model)
@@ -360,7 +330,7 @@ def bart(folder: Path) -> None:
     specials = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
     size = write_byte_level(folder, specials=specials)
     write_byte_level_tokenizer(folder, specials=specials)
-    model = BartForConditionalGeneration(BartConfig(
+    model = hf.BartForConditionalGeneration(hf.BartConfig(
         vocab_size=size, max_position_embeddings=1024, d_model=16, encoder_layers=1, decoder_layers=1,
         encoder_ffn_dim=16, decoder_ffn_dim=16, encoder_attention_heads=2, decoder_attention_heads=2,
         bos_token_id=0, pad_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2,
@@ -390,7 +360,7 @@ def t5(folder: Path) -> None:
     (folder / "spiece.model").write_bytes(b"the same for another library")
     names = {"eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
     write(folder, "tokenizer_config.json", {**names, "extra_ids": 0, "model_max_length": 512})
-    model = T5ForConditionalGeneration(T5Config(
+    model = hf.T5ForConditionalGeneration(hf.T5Config(
         vocab_size=len(pieces), d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, pad_token_id=0, eos_token_id=1,
         decoder_start_token_id=0,
     ))  # fmt: skip
@@ -407,7 +377,7 @@ def roberta(folder: Path) -> None:
     size = write_byte_level(folder, specials=specials)
     write_byte_level_tokenizer(folder, specials=specials)
     write(folder, "tokenizer_config.json", {"model_max_length": 512})
-    model = RobertaForMaskedLM(RobertaConfig(
+    model = hf.RobertaForMaskedLM(hf.RobertaConfig(
         vocab_size=size, max_position_embeddings=514, type_vocab_size=1, bos_token_id=0, pad_token_id=1,
         eos_token_id=2, **SIZES,
     ))  # fmt: skip
@@ -421,7 +391,7 @@ def distilbert(folder: Path) -> None:
     """distilbert/distilbert-base-cased-distilled-squad."""
     size = write_word_pieces(folder)
     write(folder, "tokenizer_config.json", {"do_lower_case": False, "model_max_length": 512})
-    model = DistilBertForQuestionAnswering(DistilBertConfig(
+    model = hf.DistilBertForQuestionAnswering(hf.DistilBertConfig(
         vocab_size=size, max_position_embeddings=512, dim=16, n_layers=1, n_heads=2, hidden_dim=32
     ))  # fmt: skip
     write_config(folder, model)
@@ -434,7 +404,7 @@ def gpt2(folder: Path) -> None:
     size = write_byte_level(folder, specials=specials)
     write_byte_level_tokenizer(folder, specials=specials)
     write(folder, "tokenizer_config.json", {"model_max_length": 1024})
-    model = GPT2LMHeadModel(GPT2Config(
+    model = hf.GPT2LMHeadModel(hf.GPT2Config(
         vocab_size=size, n_positions=1024, n_embd=16, n_layer=1, n_head=2, bos_token_id=0, eos_token_id=0
     ))  # fmt: skip
     write_config(folder, model)
@@ -454,7 +424,7 @@ def deberta(folder: Path) -> None:
     size = write_byte_level(folder, specials=specials)
     write(folder, "tokenizer_config.json", {"do_lower_case": False, "vocab_type": "gpt2"})
     (folder / "bpe_encoder.bin").write_bytes(b"the same for another library")
-    model = DebertaForSequenceClassification(DebertaConfig(
+    model = hf.DebertaForSequenceClassification(hf.DebertaConfig(
         vocab_size=size, max_position_embeddings=512, relative_attention=True, pos_att_type=["c2p", "p2c"],
         position_biased_input=False, type_vocab_size=0, max_relative_positions=-1, pad_token_id=1, num_labels=3,
         **{**SIZES, "num_hidden_layers": 48},

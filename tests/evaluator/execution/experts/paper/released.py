@@ -6,36 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import torch
+import transformers as hf
 from safetensors.torch import load_file, save_file
-from transformers import (
-    BertConfig,
-    BitConfig,
-    CLIPVisionConfig,
-    DetrConfig,
-    DetrForSegmentation,
-    DPTConfig,
-    DPTForDepthEstimation,
-    GPT2Config,
-    GroundingDinoConfig,
-    GroundingDinoForObjectDetection,
-    LlamaConfig,
-    LlavaConfig,
-    LlavaForConditionalGeneration,
-    ResNetConfig,
-    SamConfig,
-    SamModel,
-    SwinConfig,
-    T5Config,
-    T5ForConditionalGeneration,
-    TimesformerConfig,
-    VideoMAEConfig,
-    VideoMAEForVideoClassification,
-    VisionEncoderDecoderConfig,
-    VisionEncoderDecoderModel,
-    VitPoseBackboneConfig,
-    VitPoseConfig,
-    VitPoseForPoseEstimation,
-)
 
 from evaluator.execution.experts.released_maps import EdgeAnnotator
 from tests.evaluator.execution.experts.paper.pipelines import (
@@ -74,12 +46,14 @@ def llava(folder: Path) -> None:
     write_byte_level_tokenizer(folder, specials=specials)
     names = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "pad_token": "<pad>"}
     write(folder, "tokenizer_config.json", {**names, "model_max_length": 4096})
-    text = LlamaConfig(
+    text = hf.LlamaConfig(
         vocab_size=len(BYTES) + 6, num_key_value_heads=2, max_position_embeddings=4096, bos_token_id=0, eos_token_id=1,
         pad_token_id=4, **SIZES,
     )  # fmt: skip
-    vision = CLIPVisionConfig(image_size=SIDE, patch_size=8, projection_dim=16, **SIZES)
-    model = LlavaForConditionalGeneration(LlavaConfig(vision_config=vision, text_config=text, image_token_index=3))
+    vision = hf.CLIPVisionConfig(image_size=SIDE, patch_size=8, projection_dim=16, **SIZES)
+    model = hf.LlavaForConditionalGeneration(
+        hf.LlavaConfig(vision_config=vision, text_config=text, image_token_index=3)
+    )
     model.save_pretrained(folder, max_shard_size="40KB")
     _with_vision_model(folder)
     write(folder, "preprocessor_config.json", {
@@ -107,11 +81,11 @@ def _with_vision_model(folder: Path) -> None:
 
 def panoptic(folder: Path) -> None:
     """facebook/detr-resnet-50-panoptic: `.bin` only, with the names that timm gives to the ResNet's parameters."""
-    backbone = ResNetConfig(
+    backbone = hf.ResNetConfig(
         embedding_size=8, hidden_sizes=[8, 16, 24, 32], depths=[2, 1, 1, 1],
         out_features=["stage1", "stage2", "stage3", "stage4"],
     )  # fmt: skip
-    model = DetrForSegmentation(DetrConfig(
+    model = hf.DetrForSegmentation(hf.DetrConfig(
         backbone_config=backbone, d_model=128, encoder_layers=1, decoder_layers=1, encoder_attention_heads=8,
         decoder_attention_heads=8, encoder_ffn_dim=16, decoder_ffn_dim=16, num_queries=5,
         id2label={0: "N/A", 1: "person", 2: "cat", 3: "sky"},
@@ -141,7 +115,7 @@ def _as_in_timm(name: str) -> str:
 
 def sam(folder: Path) -> None:
     """facebook/sam-vit-huge."""
-    model = SamModel(SamConfig(
+    model = hf.SamModel(hf.SamConfig(
         vision_config={
             "hidden_size": 16, "output_channels": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
             "image_size": 64, "patch_size": 8, "window_size": 4, "global_attn_indexes": [1], "mlp_dim": 32,
@@ -168,12 +142,12 @@ def grounding_dino(folder: Path) -> None:
     write(folder, "tokenizer_config.json", {
         "do_lower_case": True, "model_max_length": 512, "tokenizer_class": "BertTokenizer"
     })  # fmt: skip
-    model = GroundingDinoForObjectDetection(GroundingDinoConfig(
-        backbone_config=SwinConfig(
+    model = hf.GroundingDinoForObjectDetection(hf.GroundingDinoConfig(
+        backbone_config=hf.SwinConfig(
             image_size=64, patch_size=4, embed_dim=8, depths=[1, 1, 1, 1], num_heads=[1, 1, 2, 2], window_size=2,
             out_features=["stage2", "stage3", "stage4"],
         ),
-        text_config=BertConfig(vocab_size=words, max_position_embeddings=64, **SIZES),
+        text_config=hf.BertConfig(vocab_size=words, max_position_embeddings=64, **SIZES),
         d_model=32, encoder_layers=1, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
         encoder_ffn_dim=16, decoder_ffn_dim=16, num_queries=5, max_text_len=64,
     ))  # fmt: skip
@@ -196,7 +170,7 @@ def _dpt_settings(folder: Path) -> None:
 
 def dpt_large(folder: Path) -> None:
     """Intel/dpt-large."""
-    model = DPTForDepthEstimation(DPTConfig(
+    model = hf.DPTForDepthEstimation(hf.DPTConfig(
         image_size=SIDE, patch_size=8, backbone_out_indices=[0, 1, 2, 3], neck_hidden_sizes=[8, 8, 16, 16],
         fusion_hidden_size=8, **{**SIZES, "num_hidden_layers": 4},
     ))  # fmt: skip
@@ -207,11 +181,11 @@ def dpt_large(folder: Path) -> None:
 
 def dpt_hybrid(folder: Path) -> None:
     """Intel/dpt-hybrid-midas, whose first layers are convolutions."""
-    backbone = BitConfig(
+    backbone = hf.BitConfig(
         embedding_size=8, hidden_sizes=[8, 8, 16, 16], depths=[1, 1, 1], num_groups=2, layer_type="bottleneck",
         global_padding="same", embedding_dynamic_padding=True, out_features=["stage1", "stage2", "stage3"],
     )  # fmt: skip
-    model = DPTForDepthEstimation(DPTConfig(
+    model = hf.DPTForDepthEstimation(hf.DPTConfig(
         image_size=SIDE, patch_size=16, is_hybrid=True, backbone_config=backbone,
         backbone_featmap_shape=[1, 16, 2, 2], backbone_out_indices=[0, 1, 2, 3], neck_hidden_sizes=[8, 8, 16, 16],
         neck_ignore_stages=[0, 1], readout_type="project", fusion_hidden_size=8,
@@ -224,8 +198,8 @@ def dpt_hybrid(folder: Path) -> None:
 
 def vitpose(folder: Path) -> None:
     """usyd-community/vitpose-base-simple."""
-    model = VitPoseForPoseEstimation(VitPoseConfig(
-        backbone_config=VitPoseBackboneConfig(
+    model = hf.VitPoseForPoseEstimation(hf.VitPoseConfig(
+        backbone_config=hf.VitPoseBackboneConfig(
             image_size=[32, 24], patch_size=[8, 8], hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
             out_indices=[2],
         ),
@@ -238,7 +212,7 @@ def vitpose(folder: Path) -> None:
 def videomae(folder: Path) -> None:
     """MCG-NJU/videomae-base-finetuned-kinetics."""
     labels = {0: "abseiling", 1: "air drumming", 2: "juggling balls", 3: "archery", 4: "zumba", 5: "yoga", 6: "tai chi"}
-    model = VideoMAEForVideoClassification(VideoMAEConfig(
+    model = hf.VideoMAEForVideoClassification(hf.VideoMAEConfig(
         image_size=SIDE, patch_size=8, num_frames=4, id2label=labels, **SIZES
     ))  # fmt: skip
     # Saved with the names of the release, `q_bias` and `v_bias`.
@@ -249,15 +223,15 @@ def videomae(folder: Path) -> None:
 
 def timesformer_gpt2(folder: Path) -> None:
     """Neleac/timesformer-gpt2-video-captioning: without a tokenizer."""
-    words = GPT2Config(
+    words = hf.GPT2Config(
         vocab_size=len(BYTES) + 2, n_positions=1024, n_embd=16, n_layer=1, n_head=2, add_cross_attention=True,
         bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
-    config = VisionEncoderDecoderConfig.from_encoder_decoder_configs(
-        TimesformerConfig(image_size=SIDE, patch_size=8, num_frames=4, **SIZES), words
+    config = hf.VisionEncoderDecoderConfig.from_encoder_decoder_configs(
+        hf.TimesformerConfig(image_size=SIDE, patch_size=8, num_frames=4, **SIZES), words
     )
     config.decoder_start_token_id = config.pad_token_id = config.eos_token_id = config.bos_token_id = 0
-    model = VisionEncoderDecoderModel(config)
+    model = hf.VisionEncoderDecoderModel(config)
     model.save_pretrained(folder)
 
 
@@ -265,7 +239,7 @@ def flan_t5(folder: Path) -> None:
     """google/flan-t5-base: a T5 of the second kind, whose head is no copy of its embeddings."""
     t5(folder)
     config = json.loads((folder / "config.json").read_text())
-    model = T5ForConditionalGeneration(T5Config(
+    model = hf.T5ForConditionalGeneration(hf.T5Config(
         vocab_size=config["vocab_size"], d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, pad_token_id=0,
         eos_token_id=1, decoder_start_token_id=0, feed_forward_proj="gated-gelu", tie_word_embeddings=False,
     ))  # fmt: skip
