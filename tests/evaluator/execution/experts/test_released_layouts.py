@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -102,10 +104,12 @@ class TestAsReleased:
     def test_objects_are_named_in_the_order_of_the_queries(self, paper):
         spec = replace(paper.experts["Object Detection"], parameters={"threshold": 0.0}, precision="float32")
         expert = load_expert(spec=spec)
-        row = {"scores": [0.9, 0.8, 0.7], "classes": [2, 1, 2]}
         # From right to left, and the last one in the middle: any order by place differs.
-        boxes = [[0.8, 0.4, 0.9, 0.6], [0.1, 0.4, 0.2, 0.6], [0.4, 0.4, 0.6, 0.6]]
-        assert [result.box for result in expert._objects(**row, boxes=boxes)] == [tuple(box) for box in boxes]
+        boxes = torch.tensor([[[0.8, 0.5, 0.2, 0.2], [0.2, 0.5, 0.2, 0.2], [0.5, 0.5, 0.2, 0.2]]])
+        logits = 9 * torch.nn.functional.one_hot(torch.tensor([[2, 1, 2]]), 4).float()
+        expert._model.forward = lambda **_: SimpleNamespace(logits=logits, pred_boxes=boxes)
+        (objects,) = expert.detect(np.zeros((1, 48, 48, 3), dtype=np.uint8))
+        assert [round(detection.box[0], 2) for detection in objects] == [0.7, 0.1, 0.4]
 
     def test_colours_are_predicted_at_the_profiles_size_and_values_stretched(self, paper):
         assert dict(paper.experts["Colorization"].parameters) == {"size": 256, "stretches": True}
