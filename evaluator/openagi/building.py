@@ -1,9 +1,8 @@
-"""Building OpenAGI's data from the public data sets that the paper names: the first samples of each, never shuffled.
+"""Builds OpenAGI's data from the paper's public data sets: the first samples of each, not shuffled.
 
-The released data sit in a shared drive; this makes data of the same kind, with seeded degradations (`photos.py`), from
-the sets on the hub of Hugging Face `datasets` or from copies of them that `Dataset.save_to_disk` wrote. German
-references are translations of the English ones, as in the release, by whatever `translate` is; without it the German
-tasks have no data.
+The released data are in a shared drive. This builds data of the same kind, with seeded degradations (`photos.py`), from
+the Hugging Face hub or from copies written by `Dataset.save_to_disk`. German references are translations of the English
+ones by `translate`, as in the release; without it the German tasks have no data.
 """
 
 import hashlib
@@ -15,7 +14,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evaluator.core.values import Image
 from evaluator.openagi.data import FORMAT, GERMAN, MANIFEST, TEXTS
 from evaluator.openagi.grammar import Base
 from evaluator.openagi.photos import fitted
@@ -25,15 +23,15 @@ Row = Mapping[str, Any]
 
 
 class DataError(Exception):
-    """The data could not be built; the message is a sentence for who asked for them."""
+    """The data could not be built; the message is a sentence for the user."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """A public data set and how a row of it becomes samples."""
+    """A public data set, and the conversion of its rows to samples."""
 
     key: str
-    """Of its images and its copy on disk."""
+    """Name of the folder of its images, and of its copy on disk."""
     repo: str
     split: str
     texts: Callable[[Row, "Names"], Mapping[Base, Mapping[str, str]]]
@@ -43,13 +41,13 @@ class Origin:
 
 
 class Names:
-    """The names behind the numbers of a data set's class labels."""
+    """The class names of a data set."""
 
     def __init__(self, features: Any) -> None:
         self._features = features
 
     def of(self, *path: str) -> list[str]:
-        """Names of the label feature at a path, through lists.
+        """Names of the label feature at a path, which may lead through lists.
 
         Raises:
             DataError: there is no such feature.
@@ -73,77 +71,73 @@ def _inner(feature: Any) -> Any:
     return feature
 
 
-def _class_label(row: Row, names: Names) -> dict[Base, dict[str, str]]:
-    return {Base.CLASSIFICATION: {"reference": names.of("label")[int(row["label"])]}}
-
-
-def _caption(row: Row, names: Names) -> dict[Base, dict[str, str]]:  # noqa: ARG001
-    """Captions also are what is translated and drawn."""
-    said = _line(row["answer"][0])
+def _caption(row: Row, _: Names) -> dict[Base, dict[str, str]]:
+    """Captions are also the texts to translate and to draw."""
+    caption = _line(row["answer"][0])
     return {
-        Base.CAPTIONING: {"reference": said},
-        Base.TRANSLATION: {"text": said, "reference": said},
-        Base.TEXT_TO_IMAGE: {"text": said, "reference": said},
+        Base.CAPTIONING: {"reference": caption},
+        Base.TRANSLATION: {"text": caption, "reference": caption},
+        Base.TEXT_TO_IMAGE: {"text": caption, "reference": caption},
     }
 
 
 def _objects(row: Row, names: Names) -> dict[Base, dict[str, str]]:
-    """Names with repetitions in the order of the annotations; none is an empty text."""
+    """Names in the order of the annotations, including duplicates; empty without objects."""
     known = names.of("objects", "category")
     return {Base.DETECTION: {"reference": ", ".join(known[int(number)] for number in row["objects"]["category"])}}
 
 
-def _summary(row: Row, names: Names) -> dict[Base, dict[str, str]]:  # noqa: ARG001
-    return {Base.SUMMARIZATION: {"text": _line(row["article"]), "reference": _line(row["highlights"])}}
+def _label(row: Row, names: Names) -> str:
+    return names.of("label")[int(row["label"])]
 
 
-def _sentiment(row: Row, names: Names) -> dict[Base, dict[str, str]]:
-    named = names.of("label")[int(row["label"])]
-    return {Base.SENTIMENT: {"text": _line(row["sentence"]), "reference": named}}
-
-
-def _visual_question(row: Row, names: Names) -> dict[Base, dict[str, str]]:  # noqa: ARG001
-    return {Base.VQA: {"query": _line(row["question"]), "reference": _line(row["answers"][0])}}
-
-
-def _question(row: Row, names: Names) -> dict[Base, dict[str, str]]:  # noqa: ARG001
+def _question(row: Row, _: Names) -> dict[Base, dict[str, str]]:
     texts = {"document": _line(row["context"]), "query": _line(row["question"])}
     return {Base.QA: {**texts, "reference": _line(row["answers"]["text"][0])}}
 
 
 ORIGINS = (
-    Origin(key="imagenet", repo="ILSVRC/imagenet-1k", split="validation", texts=_class_label, has_image=True),
+    Origin(
+        key="imagenet", repo="ILSVRC/imagenet-1k", split="validation", has_image=True,
+        texts=lambda row, names: {Base.CLASSIFICATION: {"reference": _label(row, names)}},
+    ),
     Origin(key="coco-captions", repo="lmms-lab/COCO-Caption2017", split="val", texts=_caption, has_image=True),
     Origin(key="coco-objects", repo="detection-datasets/coco", split="val", texts=_objects, has_image=True),
-    Origin(key="textvqa", repo="lmms-lab/textvqa", split="validation", texts=_visual_question, has_image=True),
-    Origin(key="cnn-dailymail", repo="abisee/cnn_dailymail", config="3.0.0", split="test", texts=_summary),
-    Origin(key="sst2", repo="stanfordnlp/sst2", split="validation", texts=_sentiment),
+    Origin(
+        key="textvqa", repo="lmms-lab/textvqa", split="validation", has_image=True,
+        texts=lambda row, _: {Base.VQA: {"query": _line(row["question"]), "reference": _line(row["answers"][0])}},
+    ),
+    Origin(
+        key="cnn-dailymail", repo="abisee/cnn_dailymail", config="3.0.0", split="test",
+        texts=lambda row, _: {
+            Base.SUMMARIZATION: {"text": _line(row["article"]), "reference": _line(row["highlights"])}
+        },
+    ),
+    Origin(
+        key="sst2", repo="stanfordnlp/sst2", split="validation",
+        texts=lambda row, names: {Base.SENTIMENT: {"reference": _label(row, names), "text": _line(row["sentence"])}},
+    ),
     Origin(key="squad", repo="rajpurkar/squad", split="validation", texts=_question),
-)
-"""The paper's data sets. The repositories are copies that need no code of their own to be loaded."""
+)  # fmt: skip
+"""The paper's data sets, from repositories that load without custom code."""
 
 
 def build(
-    *,
-    target: Path,
-    samples: int,
-    copies: Path | None = None,
-    translate: Translate | None = None,
-    origins: Iterable[Origin] = ORIGINS,
-    report: Callable[[str], None] = print,
-) -> None:
-    """Write the data into a folder, whole or not at all.
+    *, target: Path, samples: int, copies: Path | None = None, translate: Translate | None = None,
+    origins: Iterable[Origin] = ORIGINS, report: Callable[[str], None] = print,
+) -> None:  # fmt: skip
+    """Write the data into a folder, atomically.
 
     Args:
-        target: the folder; what was there is replaced.
-        samples: how many of each data set.
-        copies: folder with a saved data set for each origin, by its key, instead of the hub.
-        translate: English texts to German ones; without it there are no German references.
+        target: the folder, which is replaced.
+        samples: number of samples of each data set.
+        copies: folder with a saved data set per origin, by its key, instead of the hub.
+        translate: translates English texts to German; without it there are no German references.
         origins: the data sets.
-        report: prints progress.
+        report: progress callback.
 
     Raises:
-        DataError: a data set cannot be read or is not as expected; nothing was changed.
+        DataError: a data set cannot be read or is not as expected; the folder is unchanged.
     """
     staging = target.with_name(f".{target.name}-building")
     shutil.rmtree(staging, ignore_errors=True)
@@ -166,8 +160,8 @@ def _gather(
     texts: dict[str, list[Mapping[str, str]]] = {}
     for origin in origins:
         report(f"{origin.key}: reading {samples} samples of {origin.repo}")
-        for found in _samples(origin=origin, samples=samples, copies=copies, folder=staging):
-            for base, values in found.items():
+        for sample in _samples(origin=origin, samples=samples, copies=copies, folder=staging):
+            for base, values in sample.items():
                 texts.setdefault(str(base), []).append(values)
     _write_json(path=staging / TEXTS, value=texts)
     return texts
@@ -176,18 +170,20 @@ def _gather(
 def _samples(
     *, origin: Origin, samples: int, copies: Path | None, folder: Path
 ) -> Iterator[Mapping[Base, Mapping[str, str]]]:
-    """The texts of the first rows; their images are written into the folder."""
+    """The texts of the first rows. Writes their images into the folder."""
     rows, names = _opened(origin=origin, copies=copies)
     count = 0
     for index, row in enumerate(islice(rows, samples)):
         try:
-            found = origin.texts(row, names)
+            texts = origin.texts(row, names)
             if origin.has_image:
-                _write_image(image=row["image"], path=folder / origin.key / f"{index}.png")
+                path = folder / origin.key / f"{index}.png"
+                path.parent.mkdir(exist_ok=True)
+                fitted(row["image"]).save(path, format="PNG")
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise DataError(f"row {index} of {origin.repo} is not as expected: {error!r}") from None
         count += 1
-        yield found
+        yield texts
     if count < samples:
         raise DataError(f"{origin.repo} has only {count} samples, not {samples}")
 
@@ -201,25 +197,20 @@ def _opened(*, origin: Origin, copies: Path | None) -> tuple[Iterable[Row], Name
     where = origin.repo if copies is None else str(copies / origin.key)
     try:
         if copies is None:
-            # Streaming: only the first samples of sets of many gigabytes are wanted.
-            found: Any = datasets.load_dataset(origin.repo, origin.config, split=origin.split, streaming=True)
+            # Streaming, because only the first samples of many gigabytes are needed.
+            rows: Any = datasets.load_dataset(origin.repo, origin.config, split=origin.split, streaming=True)
         else:
-            found = datasets.load_from_disk(str(copies / origin.key))
+            rows = datasets.load_from_disk(str(copies / origin.key))
     except (OSError, ValueError, RuntimeError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(
             f"{where} cannot be read ({why}); --from DIR takes copies from DIR/{origin.key}, which save_to_disk writes"
         ) from None
-    return found, Names(found.features)
-
-
-def _write_image(*, image: Image, path: Path) -> None:
-    path.parent.mkdir(exist_ok=True)
-    fitted(image).save(path, format="PNG")
+    return rows, Names(rows.features)
 
 
 def _finish(*, staging: Path, target: Path, samples: int, origins: Iterable[Origin]) -> None:
-    """Write the manifest and put the folder in its place."""
+    """Write the manifest, and move the folder to its target."""
     files = {
         path.relative_to(staging).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(staging.rglob("*"))
@@ -239,5 +230,5 @@ def _write_json(*, path: Path, value: object) -> None:
 
 
 def _line(text: str) -> str:
-    """A text on one line, as the release stores it."""
+    """A text in one line, as in the release."""
     return " ".join(text.split())

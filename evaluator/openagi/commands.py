@@ -41,7 +41,7 @@ def build_data(
 
 
 def _translator(*, profile: "Profile", device: str) -> "Translate":
-    """A function that translates references to German with the model that the profile has for this."""
+    """A function that translates references to German with the profile's model."""
     from evaluator.execution.experts.profile import load_expert
 
     tool = "Machine Translation"

@@ -1,19 +1,19 @@
-"""The grammar that yields OpenAGI's 185 requests, in the order of the released list.
+"""The grammar of OpenAGI's 185 requests, in the order of the released list.
 
-Everything known about a task (its degradations, its languages, whether words are masked, its base domain task)
-follows from the loops that make its text; nothing is read off id ranges, which the released code gets wrong.
+Everything known about a task (degradations, languages, masked words, base task) follows from the loops that generate
+its text, rather than from ranges of ids, which are wrong in the released code.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
+from itertools import compress, product
 
 from evaluator.core.tools.types import ResourceType
 
 
 class Degradation(StrEnum):
-    """What was done to an image."""
+    """A degradation of an image."""
 
     LOW_RESOLUTION = "low_resolution"
     NOISE = "noise"
@@ -22,7 +22,7 @@ class Degradation(StrEnum):
 
 
 class Base(StrEnum):
-    """The domain task that a request is about once its inputs are repaired."""
+    """The domain task of a request, after its inputs are repaired."""
 
     RESTORATION = "restoration"
     CAPTIONING = "image_captioning"
@@ -37,30 +37,30 @@ class Base(StrEnum):
 
 
 CLOSED_BASES = frozenset({Base.CLASSIFICATION, Base.SENTIMENT, Base.VQA, Base.QA})
-"""Domain tasks with closed answers: a label, or a short answer to a question. Lists of objects are not: their order and
-completeness are graded."""
+"""Domain tasks with closed answers: a label, or a short answer to a question. Lists of objects are not closed, because
+their order and completeness are graded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """The words for one input of a request, and what they say about it."""
+    """The words for an input of a request, and its properties."""
 
     words: str
     resource: ResourceType
     degradations: tuple[Degradation, ...] = ()
-    """In the order in which the gold plan undoes them."""
+    """In the order of their repair in the gold plan."""
     clozed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request of the suite with all that its text implies."""
+    """A request of the suite with its properties."""
 
     text: str
     base: Base
     inputs: tuple[Phrase, ...]
     language: str | None
-    """Language of the answer, `en` or `de`; None where the answer is an image."""
+    """Language of the answer, `en` or `de`; None for images."""
 
 
 LANGUAGES = {"English": "en", "German": "de"}
@@ -80,7 +80,11 @@ _GOALS_OF_A_TEXT = (
 
 def requests() -> Iterator[Request]:
     """The 185 requests in the order of the released list."""
-    images, texts = tuple(_images()), tuple(_texts())
+    images = tuple(_images())
+    texts = (
+        Phrase(words="clozed English", resource=ResourceType.TEXT, clozed=True),
+        Phrase(words="English", resource=ResourceType.TEXT),
+    )
     for image in images:
         yield _request((image,), "return the regular image", Base.RESTORATION, None)
     for image, language, (goal, base) in product(images, ("German", "English"), _GOALS_OF_AN_IMAGE):
@@ -103,24 +107,18 @@ def _request(inputs: tuple[Phrase, ...], goal: str, base: Base, language: str | 
 
 
 def _images() -> Iterator[Phrase]:
-    """The 15 degraded images; the sixteenth combination, a clean image, is not in the list."""
+    """The 15 degraded images. The list has no clean image."""
+    words = {
+        Degradation.LOW_RESOLUTION: "low-resolutioned ",
+        Degradation.NOISE: "noisy ",
+        Degradation.BLUR: "blurry ",
+        Degradation.GRAYSCALE: "grayscale ",
+    }
     for gray, blurry, noisy, low in product((True, False), repeat=4):
-        if not (gray or blurry or noisy or low):
-            continue
-        present = {
-            Degradation.LOW_RESOLUTION: (low, "low-resolutioned "),
-            Degradation.NOISE: (noisy, "noisy "),
-            Degradation.BLUR: (blurry, "blurry "),
-            Degradation.GRAYSCALE: (gray, "grayscale "),
-        }
-        words = "".join(word for is_present, word in present.values() if is_present)
-        found = tuple(degradation for degradation, (is_present, _) in present.items() if is_present)
-        yield Phrase(words=f"{words}image", resource=ResourceType.IMAGE, degradations=found)
-
-
-def _texts() -> Iterator[Phrase]:
-    yield Phrase(words="clozed English", resource=ResourceType.TEXT, clozed=True)
-    yield Phrase(words="English", resource=ResourceType.TEXT)
+        present = tuple(compress(words, (low, noisy, blurry, gray)))
+        if present:
+            text = "".join(words[degradation] for degradation in present)
+            yield Phrase(words=f"{text}image", resource=ResourceType.IMAGE, degradations=present)
 
 
 def _named(phrase: Phrase, noun: str) -> Phrase:

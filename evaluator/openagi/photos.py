@@ -1,11 +1,11 @@
-"""How photographs become inputs of OpenAGI's requests: one size, seeded degradations, one masked word in a text.
+"""Converts photographs to inputs of OpenAGI's requests: one size, seeded degradations, and a masked word in texts.
 
-The paper names the degradations without their strengths, which are those of the released generator here: Gaussian blur
-of radius 1, noise of variance 0.005. What they are is the paper's: the noise is added (the release multiplies it), and
-low resolution means fewer pixels (the release compresses as JPEG). They are applied at the size that experts see, so
-that they are still there (the release resizes afterwards, which averages most of them away).
+The paper names the degradations without their strengths, which are taken from the released generator: Gaussian blur of
+radius 1, noise of variance 0.005. The kinds follow the paper: noise is additive (multiplicative in the release), and
+low resolution means fewer pixels (JPEG compression in the release). Degradations are applied at the size that experts
+see. The release resizes afterwards, which averages most of them away.
 
-Randomness belongs to a sample and a purpose and never to a task: tasks that ask for the same get the same.
+Randomness depends on the sample and the purpose but not on the task, so that tasks with the same input share it.
 """
 
 import hashlib
@@ -21,16 +21,16 @@ from evaluator.core.values import Image
 from evaluator.openagi.grammar import Degradation
 
 SIDE = 256
-"""Pixels. The release's loader resizes everything to this square, whatever the shape was."""
+"""Width and height in pixels. The release's loader resizes every image to this square."""
 BLUR_RADIUS = 1.0
 """Standard deviation in pixels."""
 NOISE_VARIANCE = 0.005
-"""Of values in [0, 1]."""
+"""For values in [0, 1]."""
 SHRINKING = 2
-"""Low resolution has this many times fewer pixels in each direction, as many as Swin2SR x2 restores."""
+"""Factor of low resolution in each direction, the factor of Swin2SR x2."""
 MASK = "[MASK]"
 VERSION = "1"
-"""Raised by hand whenever anything here changes what the same sample looks like."""
+"""Increase it whenever the output for a sample changes."""
 
 
 def fitted(image: Image) -> Image:
@@ -44,17 +44,20 @@ def degraded(image: Image, *, degradations: Iterable[str], key: str, index: int)
     Args:
         image: RGB.
         degradations: values of `Degradation` in any order.
-        key: of the data that the image belongs to.
-        index: of the sample.
+        key: key of the image's data.
+        index: index of the sample.
     """
-    wanted = {Degradation(name) for name in degradations}
-    if Degradation.GRAYSCALE in wanted:
+    kinds = {Degradation(name) for name in degradations}
+    if Degradation.GRAYSCALE in kinds:
         image = image.convert("L").convert("RGB")
-    if Degradation.BLUR in wanted:
+    if Degradation.BLUR in kinds:
         image = image.filter(ImageFilter.GaussianBlur(BLUR_RADIUS))
-    if Degradation.NOISE in wanted:
-        image = _noisy(image, rng=stream(key=key, index=index, purpose="noise"))
-    if Degradation.LOW_RESOLUTION in wanted:
+    if Degradation.NOISE in kinds:
+        values = np.asarray(image, dtype=np.float32)
+        noise = stream(key=key, index=index, purpose="noise").standard_normal(values.shape, dtype=np.float32)
+        values = values + noise * np.float32(255 * NOISE_VARIANCE**0.5)
+        image = PillowImage.fromarray(np.clip(np.rint(values), 0, 255).astype(np.uint8))
+    if Degradation.LOW_RESOLUTION in kinds:
         image = image.reduce(SHRINKING)
     return image
 
@@ -69,12 +72,6 @@ def masked(text: str, *, key: str, index: int) -> str:
 
 
 def stream(*, key: str, index: int, purpose: str) -> np.random.Generator:
-    """The random stream of one sample for one purpose."""
+    """The random stream of a sample for a purpose."""
     material = framed("planarena-openagi", VERSION, key, str(index), purpose)
     return np.random.Generator(np.random.PCG64(int.from_bytes(hashlib.sha256(material).digest(), "big")))
-
-
-def _noisy(image: Image, *, rng: np.random.Generator) -> Image:
-    values = np.asarray(image, dtype=np.float32)
-    spoilt = values + rng.standard_normal(values.shape, dtype=np.float32) * np.float32(255 * NOISE_VARIANCE**0.5)
-    return PillowImage.fromarray(np.clip(np.rint(spoilt), 0, 255).astype(np.uint8))

@@ -1,4 +1,4 @@
-"""OpenAGI's data as released: one folder per request, one file or one line per sample.
+"""OpenAGI's released data: a folder per request, a file or a line per sample.
 
     0 to 14      inputs/images/{k}.jpg                           outputs/images/{k}.jpg
     15 to 104    inputs/images/{k}.jpg                           outputs/labels.txt
@@ -7,8 +7,8 @@
     117 to 176   inputs/images/{k}.jpg, inputs/questions.txt     outputs/answers.txt
     177 to 184   inputs/context.txt, inputs/questions.txt        outputs/answers.txt
 
-Samples are ordered by the number k, not as a directory happens to list them. Nothing is unpickled. The files were
-degraded and masked by the release, without seeds and per task, so the same k is not the same input in other tasks.
+Samples are sorted by their number k. The release degraded and masked the files per task, without seeds, so the same k
+is a different input in other tasks. No pickles are read.
 """
 
 import hashlib
@@ -30,16 +30,16 @@ _TEXT_FILES = {
     Base.QA: {"document": "context.txt", "query": "questions.txt"},
     Base.TEXT_TO_IMAGE: {"text": "captions.txt"},
 }
-"""By base task; all others have `text.txt`."""
+"""By base task; `text.txt` for the others."""
 _PLAIN_CAPTIONS = "106"
-"""The request whose captions have no mask: what pictures for the masked ones are compared with."""
+"""The request with unmasked captions, which are the references of images for the masked ones."""
 
 
 class ReleasedFolderSamples:
-    """The released data in a folder that has a folder for each request."""
+    """The released data in a folder, with a subfolder per request."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises LookupError if there is nothing like the released layout."""
+        """Raises LookupError if the folder does not have the released layout."""
         if not any((folder / str(number)).is_dir() for number in range(185)):
             raise LookupError(f"{folder} has no folders 0 to 184 with inputs and outputs, as OpenAGI's data have")
         self._folder = folder
@@ -47,7 +47,7 @@ class ReleasedFolderSamples:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over names and bytes of all files of the requests; reads everything once."""
+        """SHA-256 over names and bytes of all files of the requests."""
         files = sorted(path for number in range(185) for path in (self._folder / str(number)).rglob("*"))
         return canonical_json.digest(
             {
@@ -69,20 +69,20 @@ class ReleasedFolderSamples:
         return None if count else f"{self._folder / task.key} has no samples"
 
     def count(self, *, task: OpenAGITask) -> int:
-        """How many samples a task has.
+        """Number of samples of a task.
 
         Raises:
-            LookupError: a file is missing, or the files disagree; the message says which.
+            LookupError: a file is missing, or the numbers of the files differ; the message names the files.
         """
         counts = {name: len(self._inputs_of(task=task, name=name)) for name in task.resources}
         counts["reference"] = len(self._references(task=task))
         if len(set(counts.values())) > 1:
-            said = ", ".join(f"{count} of {name}" for name, count in counts.items())
-            raise LookupError(f"{self._folder / task.key} has not equally many samples of everything: {said}")
+            numbers = ", ".join(f"{count} of {name}" for name, count in counts.items())
+            raise LookupError(f"{self._folder / task.key} has different numbers of samples: {numbers}")
         return counts["reference"]
 
     def inputs(self, *, task: OpenAGITask, index: int) -> Mapping[str, Value]:
-        """The named inputs of a sample; images at the 256x256 pixels of the release's loader.
+        """The named inputs of a sample; images have 256x256 pixels, as with the release's loader.
 
         Raises:
             LookupError: there is no such sample.
@@ -91,7 +91,7 @@ class ReleasedFolderSamples:
                 for name in task.resources}  # fmt: skip
 
     def reference(self, *, task: OpenAGITask, index: int) -> Value:
-        """The right answer of a sample: the clean image, a text, or the caption that a picture is made for.
+        """The expected answer of a sample: the clean image, a text, or the caption of an image to draw.
 
         Raises:
             LookupError: there is no such sample.
@@ -119,17 +119,20 @@ class ReleasedFolderSamples:
         return self._read(outputs / ("answers.txt" if task.base in (Base.VQA, Base.QA) else "labels.txt"))
 
     def _captions(self, *, task: OpenAGITask) -> list[str]:
-        """The release has no references for pictures; their measure is the caption, before a word was masked."""
+        """The release has no reference images. The reference is the caption, before a word was masked."""
         plain = self._read(self._folder / _PLAIN_CAPTIONS / "inputs" / "captions.txt")
         own = self._read(self._folder / task.key / "inputs" / "captions.txt")
-        pairs = zip(own, plain, strict=False)
-        different = next((k for k, (one, other) in enumerate(pairs) if not _is_masked(one, plain=other)), None)
-        if different is not None:
-            raise LookupError(f"caption {different} of request {task.key} is not that of request {_PLAIN_CAPTIONS}")
+        for number, (text, original) in enumerate(zip(own, plain, strict=False)):
+            words, originals = text.split(), original.split()
+            # Some of the words may be masked.
+            if len(words) != len(originals) or not all(
+                word in (other, MASK) for word, other in zip(words, originals, strict=True)
+            ):
+                raise LookupError(f"caption {number} of request {task.key} is not that of request {_PLAIN_CAPTIONS}")
         return plain
 
     def _read(self, path: Path) -> list[str]:
-        """The lines of a file without their ends; blank lines count, since an answer may be empty."""
+        """The stripped lines of a file, including blank lines, because an answer may be empty."""
         if path not in self._lines:
             if not path.is_file():
                 raise LookupError(f"there is no file {path}")
@@ -137,19 +140,13 @@ class ReleasedFolderSamples:
                 text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
             except UnicodeDecodeError as error:
                 raise LookupError(f"{path} is no UTF-8 text: {error}") from None
-            # Not `splitlines`: texts may hold other separators than the newline that ends a sample.
+            # Not `splitlines`, which also splits at other separators inside texts.
             self._lines[path] = [line.strip() for line in text.removesuffix("\n").split("\n")] if text else []
         return self._lines[path]
 
 
-def _is_masked(text: str, *, plain: str) -> bool:
-    """Whether a text is another one with at most some of its words masked."""
-    words, others = text.split(), plain.split()
-    return len(words) == len(others) and all(one in (other, MASK) for one, other in zip(words, others, strict=True))
-
-
 def _numbered(folder: Path) -> list[Path]:
-    """The images of a folder by their number.
+    """The images of a folder, sorted by number.
 
     Raises:
         LookupError: the folder is missing, or the numbers are not 0, 1, 2 and so on.

@@ -1,9 +1,9 @@
-"""What OpenAGI knows of a request, and its gold plan.
+"""OpenAGI's tasks and their gold plans.
 
 The release has no ground truth for the 185 requests. The gold plans follow the convention of its 15 hand-written pairs:
-Image Super Resolution, Image Denoising, Image Deblurring, Colorization in this order, as far as needed; Fill Mask for
-each masked text; then the base model; then Machine Translation where the answer is to be German. Requests with two
-inputs repair both independently, so their plans are graphs.
+Image Super Resolution, Image Denoising, Image Deblurring, Colorization in this order, as needed; Fill Mask for each
+masked text; then the base model; then Machine Translation for German answers. Plans for two inputs repair each
+independently, so they are graphs.
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from evaluator.openagi.grammar import CLOSED_BASES, Base, Degradation, Phrase, R
 
 @dataclass(frozen=True, kw_only=True)
 class OpenAGITask(Task):
-    """A request of OpenAGI with what its text implies about the data."""
+    """A request of OpenAGI with its properties."""
 
     base: Base
     degradations: tuple[str, ...]
-    """Degradations of the image, in the order in which the gold plan undoes them."""
+    """Degradations of the image, in the order of their repair in the gold plan."""
     clozed: tuple[str, ...]
-    """Names of the resources that have a masked word."""
+    """Names of the resources with a masked word."""
     language: str | None
 
     @property
@@ -76,7 +76,7 @@ def resource_names(request: Request) -> tuple[str, ...]:
 
 
 def gold_plan(request: Request) -> Plan:
-    """The plan that repairs every input, calls the base model, and translates if German is asked for."""
+    """The plan that repairs every input, calls the base model, and translates if the answer is German."""
     steps: list[Step] = []
     repaired = [
         _repair(phrase=phrase, name=name, steps=steps)
@@ -100,7 +100,7 @@ def _repair(*, phrase: Phrase, name: str, steps: list[Step]) -> str:
 
 
 def call(*, tool: str, values: list[str], steps: list[Step]) -> str:
-    """Append a step and return the reference of its output."""
+    """Append a step and return the reference to its output."""
     signature = OPENAGI[tool]
     step_id = f"s{len(steps) + 1}"
     outputs = {output: f"{step_id}.{output}" for output in signature.outputs}

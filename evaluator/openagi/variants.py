@@ -1,10 +1,10 @@
-"""Other words for OpenAGI's requests: the meaning stays, no sentence is one of the 185.
+"""Paraphrases of OpenAGI's requests, with the same meaning and none of the 185 sentences.
 
     "Given noisy blurry image, how to return the caption in German step by step?"
     "I have a grainy, out-of-focus picture. Which steps do you take to describe it in one German sentence?"
 
-A wording is drawn piece by piece: a frame, words for each input and its defects in any order, and words for the goal.
-Every piece says exactly what the piece of the released grammar says, so that gold plan and data stay right.
+A paraphrase consists of a frame, words for each input and its defects in any order, and words for the goal. Each part
+has the meaning of its part of the released grammar, so that gold plan and data stay valid.
 """
 
 import random
@@ -87,13 +87,13 @@ _GOALS: Mapping[Base, Sequence[str]] = {
 
 
 def variant(*, task: OpenAGITask, seed: str) -> str:
-    """A wording of a task's request that is none of the released ones.
+    """A paraphrase of a task's request, other than the released requests.
 
     Args:
-        task: what the request is about; its text is not used.
-        seed: the same seed always gives the same wording.
+        task: the task; its text is not used.
+        seed: determines the paraphrase.
     """
-    rng = random.Random(f"openagi variant {seed}")  # noqa: S311 - the seed is what is secret
+    rng = random.Random(f"openagi variant {seed}")  # noqa: S311 - the secret is the seed
     given = " and ".join(_input(name=name, task=task, rng=rng) for name in task.resources)
     goal = rng.choice(_GOALS[task.base])
     if task.language is not None:
@@ -104,7 +104,7 @@ def variant(*, task: OpenAGITask, seed: str) -> str:
 def _input(*, name: str, task: OpenAGITask, rng: random.Random) -> str:
     """The words for one input, with its defects."""
     if name == "image":
-        defects = [rng.choice(_DEFECTS[Degradation(one)]) for one in task.degradations]
+        defects = [rng.choice(_DEFECTS[Degradation(degradation)]) for degradation in task.degradations]
         rng.shuffle(defects)
         return _with_article(f"{', '.join(defects)} {rng.choice(_PICTURES)}")
     words = _with_article(rng.choice(_TEXTS[name]))

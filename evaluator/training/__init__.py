@@ -1,12 +1,10 @@
-"""The kit for training that the papers and the miniature world's experts share.
+"""Training utilities shared by the papers and the miniature world's experts.
 
-Only training and the commands that start it import it.
-
-- `loop`: the resumable training loop; `runs`: going on only from one's own, and the record of a run
+- `loop`: the resumable training loop; `runs`: settings and history of runs
 - `export`: weights, configurations, tokenizers and lock file; folders of planners
 - `causal`: small causal networks
 
-Nothing is imported here: all of it needs torch.
+Imports no submodules, because they need torch.
 """
 
 __all__: list[str] = []

@@ -1,6 +1,6 @@
-"""Training small causal networks on conversations: what LUMOS's modules and ARC's writer have in common.
+"""Training small causal networks on conversations, for LUMOS's modules and ARC's writer.
 
-Conversations become rows of tokens: several in a row, none of which sees another.
+Conversations are packed into rows of tokens, without attention between them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from evaluator.scoring.metrics.statistics import DIFFERENCES, Interval, clustere
 from evaluator.training.export import END_ID, PAD_ID
 
 OF_PROMPTS = 0.2
-"""Weight of the tokens of prompts. They repeat names and numbers, which teaches the network to look them up."""
+"""Weight of the tokens of prompts. They repeat names and numbers, which teaches the network to copy."""
 
 
 class DataError(ValueError):
-    """A file is not training data; the message names the file, the line and what would be right."""
+    """Invalid training data; the message names the file, the line and the expected form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One reply with everything before it."""
+    """A reply with everything before it."""
 
     prompt: str
     reply: str
@@ -38,7 +38,7 @@ class Exchange:
 ROW, ROWS = 768, 2
 """Tokens of a row, and rows of a step."""
 _AT_ONCE = 2000
-"""Conversations."""
+"""Conversations that are encoded together."""
 
 Row = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.int64]]
 """Tokens, their weights, and their positions in their conversations; each [ROW]."""
@@ -46,26 +46,26 @@ Row = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.int64
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """All conversations, one after the other."""
+    """All conversations, concatenated."""
 
     ids: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float32]
-    """Of each token as what is to be written."""
+    """Weight of each token as a target."""
     ends: npt.NDArray[np.int64]
-    """Where each conversation ends."""
+    """End of each conversation."""
     chances: npt.NDArray[np.float64]
-    """Of the conversations up to each, to be drawn."""
+    """Cumulative probabilities of drawing a conversation."""
 
     def row(self, rng: np.random.Generator) -> Row:
-        """Conversations until the row is full. The last is cut."""
+        """Draw conversations until the row is full, and truncate the last."""
         ids, weights = np.zeros(ROW, np.int64), np.zeros(ROW, np.float32)
         positions = np.zeros(ROW, np.int64)
         filled = 0
         while filled < ROW:
-            one = int(np.searchsorted(self.chances, rng.random()))
-            first, last = (int(self.ends[one - 1]) if one else 0), int(self.ends[one])
+            index = int(np.searchsorted(self.chances, rng.random()))
+            first, last = (int(self.ends[index - 1]) if index else 0), int(self.ends[index])
             taken = min(last - first, ROW - filled)
-            # Of one that is longer than a row, the end is learnt as often as the beginning.
+            # Conversations longer than a row contribute their beginning or their end with equal probability.
             skipped = last - first - taken if not filled and rng.random() < 0.5 else 0
             source, target = slice(first + skipped, first + skipped + taken), slice(filled, filled + taken)
             ids[target], weights[target] = self.ids[source], self.weights[source]
@@ -77,15 +77,15 @@ class Lessons:
 def lessons_of(
     conversations: Sequence[Sequence[Exchange]], *, tokenizer: Tokenizer, is_short_likelier: bool = True
 ) -> Lessons:
-    """The conversations as tokens; each reply ends with the token of the end.
+    """Encode conversations. Each reply is followed by the end token.
 
     Args:
         conversations: replies with their prompts.
-        tokenizer: the network's.
-        is_short_likelier: a conversation's chance falls with its length, so that the long ones, which quote page after
-            page, do not crowd out the others; else all have the same.
+        tokenizer: the network's tokenizer.
+        is_short_likelier: whether the probability of a conversation is inversely proportional to its length, so that
+            long ones, which quote many pages, do not dominate; otherwise it is uniform.
     """
-    # Encodings take ten times the memory of their tokens, so few are held at once.
+    # Encodings take ten times the memory of their tokens, so they are processed in chunks.
     chunks = [
         _encoded(conversations[start : start + _AT_ONCE], tokenizer=tokenizer)
         for start in range(0, len(conversations), _AT_ONCE)
@@ -100,7 +100,7 @@ def lessons_of(
 def _encoded(
     conversations: Sequence[Sequence[Exchange]], *, tokenizer: Tokenizer
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.int64]]:
-    """Tokens and weights of conversations one after the other, and their lengths."""
+    """Tokens and weights of conversations, concatenated, and their lengths."""
     texts = [text for conversation in conversations for text, _, _ in _parts(conversation)]
     encoded = iter(tokenizer.encode_batch(texts, add_special_tokens=False))
     ids: list[int] = []
@@ -117,7 +117,7 @@ def _encoded(
 
 
 def _parts(conversation: Sequence[Exchange]) -> list[tuple[str, bool, float]]:
-    """What each prompt adds to the exchange before it, and each reply, with their weights."""
+    """The part of each prompt that follows the previous exchange, and each reply, with their weights."""
     parts: list[tuple[str, bool, float]] = []
     before = ""
     for exchange in conversation:
@@ -128,18 +128,18 @@ def _parts(conversation: Sequence[Exchange]) -> list[tuple[str, bool, float]]:
 
 @dataclass(frozen=True, slots=True)
 class ConversationsObjective:
-    """Write conversations: mean cross-entropy of their tokens, weighted."""
+    """Weighted mean cross-entropy of the conversations' tokens."""
 
     lessons: Lessons
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
-        """The loss on a few rows, a scalar."""
+        """The loss on a batch, a scalar."""
         ids, weights, positions = (
             torch.from_numpy(np.stack(part)) for part in zip(*(self.lessons.row(rng) for _ in range(ROWS)), strict=True)
         )
-        # From positions that begin again, the model tells conversations apart.
+        # The model separates conversations where positions restart.
         logits = model(input_ids=ids, position_ids=positions, use_cache=False).logits[:, :-1]
-        # The first token of a conversation follows from nothing.
+        # The first token of a conversation is not a target.
         weights = torch.where(positions[:, 1:] == positions[:, :-1] + 1, weights[:, 1:], 0.0).flatten()
         losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
         return (losses * weights).sum() / weights.sum()
@@ -180,32 +180,32 @@ class Measured:
 
 def differences(measured: Sequence[Measured], *, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, Interval]]:
     """The mean of paired differences, over the tasks and seeds that both variants have."""
-    found = []
+    means = []
     for better, worse in pairs:
         by_task = paired(measured, first=better, second=worse)
         if by_task:
-            values = [[one - other for one, other in by_task[task]] for task in sorted(by_task)]
-            found.append((f"{better} - {worse}", clustered_mean(values, bounds=DIFFERENCES)))
-    return found
+            values = [[first - second for first, second in by_task[task]] for task in sorted(by_task)]
+            means.append((f"{better} - {worse}", clustered_mean(values, bounds=DIFFERENCES)))
+    return means
 
 
 def paired(measured: Sequence[Measured], *, first: str, second: str) -> dict[str, list[tuple[float, float]]]:
-    """The scores of two variants by task, a pair for each seed that both have."""
+    """The scores of two variants by task, a pair for each common seed."""
     by_task: dict[str, list[tuple[float, float]]] = {}
-    others = {one.seed: one.scores for one in measured if one.variant == second}
-    for one in measured:
-        if one.variant == first and one.seed in others:
-            for task in set(one.scores) & set(others[one.seed]):
-                by_task.setdefault(task, []).append((one.scores[task], others[one.seed][task]))
+    others = {result.seed: result.scores for result in measured if result.variant == second}
+    for result in measured:
+        if result.variant == first and result.seed in others:
+            for task in set(result.scores) & set(others[result.seed]):
+                by_task.setdefault(task, []).append((result.scores[task], others[result.seed][task]))
     return by_task
 
 
-def in_words(one: Interval, *, signed: bool = False) -> str:
+def in_words(interval: Interval, *, signed: bool = False) -> str:
     """A mean with its interval."""
     form = "+.3f" if signed else ".3f"
-    return f"{one.mean:{form}}" + ("" if one.ends is None else f" ({one.in_words(form=form)})")
+    return f"{interval.mean:{form}}" + ("" if interval.ends is None else f" ({interval.in_words(form=form)})")
 
 
 def by_seed(scores: Sequence[Mapping[str, float]]) -> str:
     """The mean of each seed."""
-    return ", ".join(f"{sum(one.values()) / len(one):.3f}" for one in scores)
+    return ", ".join(f"{sum(tasks.values()) / len(tasks):.3f}" for tasks in scores)

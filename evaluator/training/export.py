@@ -23,14 +23,14 @@ LOCK = "lock.json"
 
 
 def write_weights(*, model: nn.Module, folder: Path) -> None:
-    """Write `model.safetensors`. Numbers are stored as float16 and computed with as float32 again.
+    """Write `model.safetensors` in float16; loading converts to float32.
 
-    Tied parameters are written once, under the name that comes first.
+    Tied parameters are written once, under the first name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     state, written = {}, set[int]()
     for name, value in model.state_dict().items():
-        if value.data_ptr() in written:  # tied to one that is there already; loading ties them again
+        if value.data_ptr() in written:  # tied parameters, which loading ties again
             continue
         written.add(value.data_ptr())
         state[name] = (value.to(torch.float16) if value.is_floating_point() else value).contiguous().clone()
@@ -46,7 +46,7 @@ def write_config(*, config: dict[str, object], folder: Path) -> None:
 def export_transformers(model: nn.Module, folder: Path) -> None:
     """Write a `transformers` model with its configuration."""
     config: dict[str, object] = model.config.to_dict()  # type: ignore[operator, union-attr]
-    # The library's version is no part of the model: the digest must not change with it.
+    # The digest must not depend on the library's version.
     for part in (config, *(value for value in config.values() if isinstance(value, dict))):
         part.pop("transformers_version", None)
     write_config(config={**config, "dtype": "float32", "architectures": [type(model).__name__]}, folder=folder)
@@ -54,7 +54,7 @@ def export_transformers(model: nn.Module, folder: Path) -> None:
 
 
 def update_lock(*, weights: Path, model: str) -> str:
-    """Record the digest of one model's folder in the lock file beside it, and return it."""
+    """Record the digest of a model's folder in the lock file, and return it."""
     path = weights / LOCK
     digests = json.loads(path.read_text()) if path.exists() else {}
     digests[model] = weights_digest(weights / model)
@@ -63,23 +63,19 @@ def update_lock(*, weights: Path, model: str) -> str:
 
 
 def parameters_of(folder: Path) -> int:
-    """How many numbers the model of a folder has."""
+    """Number of parameters of a model."""
     with safe_open(folder / "model.safetensors", framework="pt") as file:
         return sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118 - not a dict
 
 
 PAD, END, UNKNOWN = "<pad>", "</s>", "<unk>"
-
-
 PAD_ID, END_ID, UNKNOWN_ID = 0, 1, 2
-
-
 LONGEST = 1024
-"""Tokens of a prompt; what is longer loses its beginning."""
+"""Maximum tokens of a prompt; longer ones lose their beginning."""
 
 
 def fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
-    """The tokenizer as `transformers` wraps it."""
+    """The tokenizer for `transformers`."""
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token=PAD, eos_token=END, unk_token=UNKNOWN, model_max_length=LONGEST,
         clean_up_tokenization_spaces=False,
@@ -87,27 +83,23 @@ def fast_tokenizer(tokenizer: Tokenizer) -> PreTrainedTokenizerFast:
 
 
 def write_tokenizer(*, tokenizer: Tokenizer, folder: Path) -> None:
-    """Write the files from which `AutoTokenizer` builds the tokenizer again."""
+    """Write the files that `AutoTokenizer` loads."""
     tokenizer.save(str(folder / "tokenizer.json"), pretty=False)
     settings = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        "pad_token": PAD,
-        "eos_token": END,
-        "unk_token": UNKNOWN,
-        "model_max_length": LONGEST,
-        "clean_up_tokenization_spaces": False,
-    }
+        "tokenizer_class": "PreTrainedTokenizerFast", "pad_token": PAD, "eos_token": END, "unk_token": UNKNOWN,
+        "model_max_length": LONGEST, "clean_up_tokenization_spaces": False,
+    }  # fmt: skip
     (folder / "tokenizer_config.json").write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n")
 
 
 ROWS = 256
-"""Conversations that are answered together; prompts and plans of this size take little memory."""
+"""Number of conversations per batch; prompts and plans of this size need little memory."""
 RECORD = "training.json"
 _TOKENIZER = ("tokenizer", "special_tokens_map", "spiece", "vocab", "merges", "added_tokens", "chat_template")
 
 
 def model_folder(name: str) -> Path:
-    """A folder by its path, or one of the shipped planners by its name.
+    """A folder by path, or a shipped planner by name.
 
     Raises:
         LookupError: there is neither.
@@ -121,17 +113,17 @@ def model_folder(name: str) -> Path:
 
 
 def load_planner(folder: Path, *, device: str = "cpu") -> LocalModel:
-    """The model of a folder, in float32: it may be trained.
+    """The model of a folder, in float32 for training.
 
     Raises:
-        ModelError: there is none.
+        ModelError: there is no model.
     """
     return LocalModel.from_folder(folder, name=folder.name, device=device, precision="float32", rows=ROWS)
 
 
 def write_planner(*, module: Any, source: Path, folder: Path, record: Mapping[str, JsonValue]) -> None:
-    """Write a trained model as float16 with the tokenizer of the folder that it began from, and how it was trained."""
-    # Where a model was loaded from is no part of it, and would tell the folders of whoever trained it.
+    """Write a trained model as float16, with the tokenizer of its source folder and the record of its training."""
+    # Remove the path that the model was loaded from, which would reveal local folders.
     module.config.name_or_path = ""
     export_transformers(module, folder)
     for path in source.iterdir():
@@ -141,10 +133,10 @@ def write_planner(*, module: Any, source: Path, folder: Path, record: Mapping[st
 
 
 def write_record(*, folder: Path, record: Mapping[str, JsonValue]) -> None:
-    """Write how a model was trained, for its card and for whoever trains on."""
+    """Write the record of a model's training."""
     (folder / RECORD).write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
 
 
 def checkpoint_of(out: Path) -> Path:
-    """Where a run that writes a folder keeps its state until then."""
+    """The checkpoint of the run that writes a folder."""
     return out.with_name(f"{out.name}.checkpoint.safetensors")

@@ -1,7 +1,7 @@
 """The training loop: seeded, resumable at the exact step, checkpoints without pickle.
 
-The batch of a step depends on (seed, step) alone and no layer draws random numbers, so a run that was interrupted
-and resumed ends with the same weights as one that was not.
+The batch of a step depends only on (seed, step), and no layer draws random numbers, so a resumed run ends with the same
+weights as an uninterrupted one.
 """
 
 import math
@@ -23,7 +23,7 @@ _MOMENTS = ("exp_avg", "exp_avg_sq", "step")
 
 
 class Objective(Protocol):
-    """What a model is trained for."""
+    """A training objective."""
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         """The loss on one batch drawn with `rng`, a scalar."""
@@ -32,7 +32,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long and how fast to train."""
+    """Hyperparameters of the training loop."""
 
     steps: int
     learning_rate: float
@@ -43,7 +43,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a run stands, for whoever prints it."""
+    """Progress of a run."""
 
     step: int
     steps: int
@@ -53,28 +53,26 @@ class Progress:
 
 
 def learning_rate(*, step: int, schedule: Schedule) -> float:
-    """Linear warm-up, then a cosine down to 1 % of the peak."""
+    """Linear warm-up, then cosine decay to 1 % of the peak."""
     warm = min(1.0, (step + 1) / _WARM_UP)
     share = step / max(1, schedule.steps)
     return schedule.learning_rate * warm * (0.01 + 0.99 * 0.5 * (1 + math.cos(math.pi * share)))
 
 
 def fit(
-    *,
-    model: nn.Module,
-    objective: Objective,
-    schedule: Schedule,
-    checkpoint: Path,
-    resume: bool,
-    stop_after: int | None = None,
-    report: Callable[[Progress], None] | None = None,
-) -> int:
+    *, model: nn.Module, objective: Objective, schedule: Schedule, checkpoint: Path, resume: bool,
+    stop_after: int | None = None, report: Callable[[Progress], None] | None = None,
+) -> int:  # fmt: skip
     """Train a model in place and return the step reached.
 
     Args:
+        model: the model.
+        objective: the training objective.
+        schedule: hyperparameters of the whole run.
         checkpoint: a safetensors file, written every `checkpoint_every` steps and at the end.
-        resume: continue from the checkpoint if there is one; otherwise start afresh.
-        stop_after: leave after this step, as an interruption would; the schedule stays that of the whole run.
+        resume: whether to continue from the checkpoint, if there is one.
+        stop_after: stop after this step, as if interrupted; does not change the schedule.
+        report: progress callback, called at each checkpoint.
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.0, weight_decay=schedule.weight_decay, betas=(0.9, 0.99))
     step = reached_step(checkpoint) if resume else 0
@@ -109,7 +107,7 @@ def _update(
 
 
 def reached_step(checkpoint: Path) -> int:
-    """The step of a checkpoint, 0 if there is none."""
+    """The step of a checkpoint; 0 without a checkpoint."""
     if not checkpoint.exists():
         return 0
     with safe_open(checkpoint, framework="pt") as file:
@@ -119,7 +117,7 @@ def reached_step(checkpoint: Path) -> int:
 def save_state(
     *, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path, metadata: Mapping[str, str]
 ) -> None:
-    """Write a checkpoint at once or not at all: the model, the optimizer's moments, and what else a loop must know."""
+    """Write a checkpoint atomically: the model, the optimizer's moments, and metadata."""
     tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": state[name].contiguous() for name in _MOMENTS}

@@ -1,4 +1,4 @@
-"""Settings and history of a training run, kept beside its checkpoint, so that a run continues only from its own."""
+"""Settings and history of a training run, stored with its checkpoint, so that a run resumes only its own checkpoint."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -9,35 +9,35 @@ from evaluator.core.canonical_json import JsonValue
 
 
 class SettingsError(ValueError):
-    """A run cannot go on from what is there; the message says why."""
+    """A run cannot resume; the message says why."""
 
 
 class ChoiceError(ValueError):
-    """There is nothing of this name to train or to ship; the message says what there is."""
+    """There is nothing of this name to train or to ship; the message lists the choices."""
 
 
 def begin(*, checkpoint: Path, settings: Mapping[str, JsonValue], resume: bool) -> None:
-    """Say what a run is before it writes its first checkpoint, or check that the checkpoint there is one of this run.
+    """Record the settings of a run before its first checkpoint, or check that an existing checkpoint has the same.
 
     Args:
-        checkpoint: the settings lie beside it, as `CHECKPOINT.settings.json`.
-        settings: all that the weights depend on besides the code.
-        resume: go on from the checkpoint, if there is one; else it is deleted.
+        checkpoint: the checkpoint; the settings are in `CHECKPOINT.settings.json`.
+        settings: everything that determines the weights, except the code.
+        resume: whether to resume the checkpoint, if there is one; otherwise it is deleted.
 
     Raises:
-        SettingsError: the checkpoint is of a run with other settings, or nobody knows with which.
+        SettingsError: the checkpoint's settings differ, or are unknown.
     """
-    beside = checkpoint.with_name(f"{checkpoint.name}.settings.json")
+    path = checkpoint.with_name(f"{checkpoint.name}.settings.json")
     if resume and checkpoint.is_file():
-        refuse_others(path=beside, settings=settings)
+        refuse_others(path=path, settings=settings)
         return
-    # First: a run killed before its first checkpoint would else find the settings its own and the checkpoint not.
+    # Delete the checkpoint first. A run killed in between must not leave an old checkpoint with new settings.
     checkpoint.unlink(missing_ok=True)
-    write_settings(path=beside, settings=settings)
+    write_settings(path=path, settings=settings)
 
 
 def write_settings(*, path: Path, settings: Mapping[str, JsonValue]) -> None:
-    """Write the settings of a run whole or not at all."""
+    """Write the settings of a run atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(json.dumps(settings, indent=1, sort_keys=True) + "\n", encoding="utf-8")
@@ -45,13 +45,13 @@ def write_settings(*, path: Path, settings: Mapping[str, JsonValue]) -> None:
 
 
 def refuse_others(*, path: Path, settings: Mapping[str, JsonValue]) -> None:
-    """Check that these are the settings of a file.
+    """Check that a file has these settings.
 
     Raises:
-        SettingsError: they are not, or there is no such file.
+        SettingsError: the settings differ, or the file is missing.
     """
     if not path.is_file():
-        raise SettingsError(f"{path} is missing, so that nobody knows with which settings this run began: start afresh")
+        raise SettingsError(f"{path} is missing, so the settings of this run are unknown: start again without resuming")
     before = json.loads(path.read_text(encoding="utf-8"))
     now = json.loads(json.dumps(settings))
     different = [
@@ -64,10 +64,10 @@ def refuse_others(*, path: Path, settings: Mapping[str, JsonValue]) -> None:
 
 
 def seeds_of(text: str) -> Iterator[int]:
-    """Seeds from `0-4,7`.
+    """Parse seeds such as `0-4,7`.
 
     Raises:
-        ValueError: a part of it is neither a number nor a range.
+        ValueError: a part is neither a number nor a range.
     """
     for part in text.split(","):
         first, _, last = part.strip().partition("-")
@@ -76,24 +76,24 @@ def seeds_of(text: str) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One call of the training command."""
+    """A call of the training command."""
 
     steps: int
-    """Of the whole schedule, which sets the learning rate."""
+    """Steps of the whole schedule, which determines the learning rate."""
     stop_after: int | None = None
-    """The step at which the next run took over, if that had another schedule."""
+    """The first step of the next run, if that has another schedule."""
 
     def command(self, *, model: str, seed: int, first: bool) -> str:
-        """What to type to repeat it."""
+        """The command that repeats the run."""
         command = f"planarena lilliput train {model} --steps {self.steps} --seed {seed}"
         command += "" if first else " --resume"
         return command if self.stop_after is None else f"{command} --stop-after {self.stop_after}"
 
 
 def begin_run(*, path: Path, steps: int, reached: int) -> tuple[Run, ...]:
-    """Write down that a run begins at the step `reached`, and return all runs so far.
+    """Record that a run begins at the step `reached`, and return all runs so far.
 
-    A run with the schedule of the one before just goes on with it: the loop makes sure that this changes nothing.
+    A run with the same schedule as the previous one continues it, because the loop resumes exactly.
     """
     before = read_runs(path) if reached else ()
     if before and before[-1].steps == steps:
@@ -108,5 +108,5 @@ def begin_run(*, path: Path, steps: int, reached: int) -> tuple[Run, ...]:
 
 
 def read_runs(path: Path) -> tuple[Run, ...]:
-    """The runs written down so far; none if there is no such file."""
+    """The recorded runs; empty without a file."""
     return tuple(Run(**entry) for entry in json.loads(path.read_text())) if path.exists() else ()

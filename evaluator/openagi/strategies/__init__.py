@@ -1,6 +1,6 @@
-"""OpenAGI's ways to a plan: free text mapped to names, and constrained generation, of sequences and of trees.
+"""OpenAGI's strategies: free text mapped to names, and constrained generation of sequences and trees.
 
-`rules`, which is not of the paper, answers by keywords."""
+`rules`, which is not from the paper, answers by keywords."""
 
 from evaluator.openagi.strategies.constrained import Constrained, Nonlinear
 from evaluator.openagi.strategies.free_text import BareZeroShot, FewShot, ZeroShot

@@ -2,10 +2,10 @@
 
 A tree is condition 3, nonlinear planning:
 
-1. One search per input, all of them asked at once: beams that work on different inputs do not compete, they are the
-   parallel branches of the plan.
+1. One search per input, in parallel. Beams for different inputs do not compete; they are the parallel branches of the
+   plan.
 2. The branches are appended to the request, and the next search begins with a model of several inputs that joins them.
-3. What was found is appended too, and the model is asked again, until it ends without a further name.
+3. The result is appended too, and the search repeats until the model adds no name.
 
 The plan is written `(A,B,)(C,)D,`.
 """
@@ -40,10 +40,10 @@ from evaluator.planners.strategies.prompting import context_of
 
 
 class Constrained:
-    """One sequence of names, each of which takes what the name before it made.
+    """One sequence of names, each of which takes the result of the previous one.
 
-    A request of several inputs gets a sequence too, which works on one of them and may end in a model of several
-    inputs; what needs the other inputs prepared as well is beyond it (see `Nonlinear`).
+    For a request of several inputs, the sequence processes one of them, and may end in a model of several inputs. It
+    cannot prepare the other inputs (see `Nonlinear`).
     """
 
     name: ClassVar[str] = "openagi/constrained"
@@ -76,24 +76,24 @@ def linear(*, request: PlannerRequest, context: PlanContext, wiring: Wiring, bea
 
 
 def sequence_constraint(*, context: PlanContext, wiring: Wiring) -> NameConstraint:
-    """What a sequence for the whole request may consist of."""
+    """The constraint on a sequence for the whole request."""
     start = State(frontier=resources(context), newest=None)
     return NameConstraint(wiring=wiring, start=start, ends=expected_ends(context))
 
 
 def expected_ends(context: PlanContext) -> frozenset[ResourceType] | None:
-    """The types that an answer may have; None: any."""
+    """The allowed types of an answer; None for any."""
     return None if context.expects is None else frozenset({context.expects})
 
 
 def impossible() -> Draft:
-    """The draft where the tools that are offered lead to no answer, whatever the language model says."""
+    """The draft if no sequence of the offered tools leads to an answer."""
     problem = "no sequence of the offered tools leads from what the request gives to the type that it expects"
     return Draft(plan=plan_to_json(Plan(steps=(), answers=())), notes={"problem": problem})
 
 
 Ends = tuple[frozenset[ResourceType], ...]
-"""For each resource of a request, the types with which its branch may end."""
+"""For each resource of a request, the types that its branch may end with."""
 Branches = tuple[tuple[str, ...], ...]
 """The names of each resource's branch, in the order of the resources."""
 
@@ -101,7 +101,7 @@ Branches = tuple[tuple[str, ...], ...]
 class Nonlinear:
     """Branches for the inputs of a request, joined by a model of several inputs; recursively.
 
-    Where there is one input, or no offered tool joins the inputs, it does what `openagi/constrained` does.
+    Equivalent to `openagi/constrained` for a single input, or if no offered tool joins the inputs.
     """
 
     name: ClassVar[str] = "openagi/nonlinear"
@@ -127,7 +127,7 @@ class Nonlinear:
 
 @dataclass(frozen=True, kw_only=True)
 class Tree:
-    """What the searches for one plan have in common."""
+    """The searches for one plan."""
 
     text: str
     """The request."""
@@ -144,15 +144,15 @@ class Tree:
             return impossible()
         names: tuple[str, ...] = ()
         while search is not None:
-            (found,) = yield from _asked([search])
-            done.append(found)
-            names += found.names
-            search = self.continuing(branches=branches, names=names, last=found) if found.names else None
-        notes: dict[str, JsonValue] = {"searches": [found.to_json() for found in done]}
+            (result,) = yield from _answered([search])
+            done.append(result)
+            names += result.names
+            search = self.continuing(branches=branches, names=names, last=result) if result.names else None
+        notes: dict[str, JsonValue] = {"searches": [result.to_json() for result in done]}
         return Draft(plan=tree_text(branches=branches, names=names), notes=notes)
 
     def branch(self, index: int) -> Search:
-        """The search for what one resource needs; it may need nothing."""
+        """The search for the branch of one resource, which may be empty."""
         constraint = NameConstraint(
             wiring=self.wiring,
             start=State(frontier=resources(self.context)[index : index + 1], newest=(0,)),
@@ -162,9 +162,9 @@ class Tree:
         return Search(messages=messages, constraint=constraint, beams=self.beams)
 
     def joining(self, branches: Branches) -> Search | None:
-        """The search that begins with a model of several inputs; None if none of the branches' results fits together.
+        """The search that begins with a model of several inputs; None if the branches' results cannot be joined.
 
-        Names of the branches are not repeated, unless nothing else leads to the end.
+        Names of the branches are not repeated, unless there is no other sequence.
         """
         start = State(frontier=self._left_by(branches), newest=None)
         ends = expected_ends(self.context)
@@ -175,7 +175,7 @@ class Tree:
         return None
 
     def continuing(self, *, branches: Branches, names: tuple[str, ...], last: Found) -> Search | None:
-        """The search for what else is to follow; None if nothing may."""
+        """The search for further names; None if none is allowed."""
         constraint = NameConstraint(
             wiring=self.wiring,
             start=last.search.constraint.state_after(last.names),
@@ -189,11 +189,11 @@ class Tree:
 
     def _branches(self) -> Generator[Sequence[Call], Sequence[Answer], tuple[Branches, list[Found]]]:
         searches = [self.branch(index) for index in range(len(self.context.resources))]
-        # Of an input that no tool can change there is nothing to ask.
+        # The branch of an input that no tool can process is empty.
         are_open = [bool(search.constraint.following(()).names) for search in searches]
-        found = yield from _asked(list(compress(searches, are_open)))
-        written = iter(found)
-        return tuple(next(written).names if is_open else () for is_open in are_open), found
+        results = yield from _answered(list(compress(searches, are_open)))
+        branches = iter(results)
+        return tuple(next(branches).names if is_open else () for is_open in are_open), results
 
     def _left_by(self, branches: Branches) -> Frontier:
         frontier: list[Slot] = []
@@ -209,13 +209,13 @@ class Tree:
 
 
 def joinable_ends(*, context: PlanContext, wiring: Wiring) -> Ends | None:
-    """With which types the branches may end so that a model of several inputs can join them, however each one ends.
+    """The types that branches may end with such that a model of several inputs can join every combination.
 
-    Branches are searched for at the same time, so none knows how the others end. Each may leave its resource's type;
-    other types are added as long as every combination can still be joined.
+    Branches are searched in parallel, so their ends are independent. A branch may keep its resource's type; other types
+    are added as long as every combination can still be joined.
 
     Returns:
-        None where there is one resource, or no offered tool joins them.
+        None for a single resource, or if no offered tool joins the resources.
     """
     kinds = tuple(context.resources.values())
     if len(kinds) < 2 or not _can_join(kinds=kinds, context=context, wiring=wiring):
@@ -234,7 +234,7 @@ def _can_join(*, kinds: Sequence[ResourceType], context: PlanContext, wiring: Wi
     return NameConstraint(wiring=wiring, start=start, ends=expected_ends(context), least=2).is_possible
 
 
-def _asked(searches: Sequence[Search]) -> Generator[Sequence[Call], Sequence[Answer], list[Found]]:
+def _answered(searches: Sequence[Search]) -> Generator[Sequence[Call], Sequence[Answer], list[Found]]:
     if not searches:
         return []
     answers = yield [search.call() for search in searches]

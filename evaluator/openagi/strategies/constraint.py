@@ -1,10 +1,10 @@
-"""Which names may follow which: conditions 1 and 2 of OpenAGI, section 5; and one search under them.
+"""Constraints on sequences of names, conditions 1 and 2 of OpenAGI, section 5; and a search under a constraint.
 
-Condition 1: nothing but names of offered tools. Condition 2: a name takes what the name before it made, and no name
-comes twice. Both are said in names here; a language model turns them into tokens.
+Condition 1: only names of offered tools. Condition 2: a name takes the result of the previous one, and no name is
+repeated. Constraints are expressed in names; language models convert them to tokens.
 
-A sequence works on a *frontier*, the values that there are to be used (`evaluator.replies.frontier`), of which only the
-types matter. So what may be written is exactly what the parsers of comma sequences and trees can wire.
+A sequence works on a *frontier*, the available values (`evaluator.replies.frontier`), of which only the types matter.
+So the allowed sequences are exactly those that the parsers of comma sequences and trees can wire.
 """
 
 from collections.abc import Sequence
@@ -29,16 +29,16 @@ from evaluator.planners.language_models.automaton import NameAutomaton, Row, sha
 from evaluator.replies.frontier import Value, wire
 
 MAX_NAMES = 10
-"""Names of one sequence. The longest plan that a request of the suite needs has seven."""
+"""Maximum length of a sequence. The longest gold plan of the suite has seven names."""
 SEPARATOR = ", "
 
 
 class Slot(NamedTuple):
-    """A value of a frontier, of which nothing is known but its type and when it was made."""
+    """A value of a frontier, described by its type and age."""
 
     type: ResourceType
     age: int
-    """-1 for a resource of the request; of values that were made, the one made later has the higher number."""
+    """-1 for a resource of the request; results have increasing numbers."""
 
 
 Frontier = tuple[Slot, ...]
@@ -46,32 +46,32 @@ Frontier = tuple[Slot, ...]
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a sequence has come to."""
+    """The state after a sequence of names."""
 
     frontier: Frontier
     newest: tuple[int, ...] | None
-    """Indices in the frontier of what the last name made, in the order of its outputs, of which the next name must take
-    something; None if it may take anything."""
+    """Indices in the frontier of the last name's outputs, in their order. The next name must take one of them; None if
+    it may take any value."""
 
     def type(self) -> ResourceType | None:
-        """Type of the answer if the sequence ends here."""
+        """Type of the answer if the sequence ends in this state."""
         return self.frontier[self.newest[0]].type if self.newest else None
 
 
 def resources(context: PlanContext) -> Frontier:
-    """The frontier that a request starts with."""
+    """The initial frontier of a request."""
     return tuple(Slot(kind, -1) for kind in context.resources.values())
 
 
 class Wiring:
-    """What becomes of a frontier under a name. Knows the types of the offered tools only."""
+    """Transitions between states, by the types of the offered tools."""
 
     def __init__(self, context: PlanContext) -> None:
         self._context = context
         self.names = tuple(context.catalogue.tools)
         self.after = cache(self._after)
-        """`after(state, name, least)`: the state behind a name, or None if it cannot follow. A name must take at least
-        one of the newest values, and at least `least` values at all."""
+        """`after(state, name, least)`: the state after a name, or None if the name is not allowed. A name must take at
+        least one of the newest values, and at least `least` values in total."""
 
     def _after(self, state: State, name: str, least: int = 1) -> State | None:
         tool = self._context.catalogue[name]
@@ -89,34 +89,34 @@ class Wiring:
 
 
 def _aged(values: Sequence[Value]) -> Frontier:
-    """The values with ages that say no more than their order, so that states that behave alike are equal."""
+    """The values with normalised ages, so that equivalent states are equal."""
     times = sorted({value.produced_at for value in values if value.produced_at >= 0})
     return tuple(Slot(value.type, times.index(value.produced_at) if value.produced_at >= 0 else -1) for value in values)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NameConstraint:
-    """A constraint on one sequence of names; `automaton` is what a language model gets of it.
+    """A constraint on one sequence of names; language models receive its `automaton`.
 
-    Every name that it allows can be continued to an end that it allows: there are no dead ends. If nothing at all may
-    be written, `is_possible` is false and a language model must not be asked.
+    There are no dead ends: every allowed name can be continued to an allowed end. If no sequence is allowed,
+    `is_possible` is false, and a language model must not be called.
     """
 
     wiring: Wiring
     start: State
     """If it has a newest value of a type in `ends`, the sequence may be empty."""
     ends: frozenset[ResourceType] | None
-    """Types that the sequence may end with; None: any."""
+    """Allowed types of the answer; None for any."""
     used: frozenset[str] = frozenset()
-    """Names that stand in the plan already."""
+    """Names that are already part of the plan."""
     least: int = 1
-    """Values that the first name takes at least; 2 for a name that joins branches."""
+    """Minimum number of values that the first name takes; 2 for a name that joins branches."""
     longest: int = MAX_NAMES
     separator: str = SEPARATOR
 
     @property
     def is_possible(self) -> bool:
-        """Whether there is any sequence."""
+        """Whether any sequence is allowed."""
         following = self.following(())
         return following.may_end or bool(following.names)
 
@@ -124,20 +124,20 @@ class NameConstraint:
         """See `Constraint.following`.
 
         Raises:
-            ValueError: the names written break this constraint themselves.
+            ValueError: the names violate the constraint.
         """
         return self.automaton.following(written)
 
     @cached_property
     def automaton(self) -> NameAutomaton:
-        """The same constraint as data.
+        """The constraint as a finite automaton.
 
-        A shortest path in it needs no name twice: between two calls of a tool that leave as many values there would be
-        a circle of states, and of two calls that leave fewer values the first could be followed by what follows the
-        second. It is small, since no tool of the suite makes more values than it takes: 3 to 7 states.
+        A shortest path repeats no name: two calls of a tool that leave the same number of values would form a cycle of
+        states, and if they leave fewer values, the names after the second call could follow the first. The automaton
+        has 3 to 7 states, because no tool of the suite has more outputs than inputs.
         """
         names = tuple(name for name in self.wiring.names if name not in self.used)
-        # The first name has conditions of its own, so the start is a state that nothing leads back to.
+        # The first name has separate conditions, so no transition leads back to the start.
         numbers: dict[State, int] = {}
         reached = [self.start]
         steps: list[Row] = []
@@ -151,16 +151,18 @@ class NameConstraint:
                 row.append(None if after is None else numbers[after])
             steps.append(tuple(row))
         automaton = NameAutomaton(
-            names=names, steps=tuple(steps), accepting=tuple(map(self._is_end, reached)), longest=self.longest,
-            separator=self.separator,
+            names=names, steps=tuple(steps), longest=self.longest, separator=self.separator,
+            accepting=tuple(
+                kind is not None and (self.ends is None or kind in self.ends) for kind in map(State.type, reached)
+            ),
         )  # fmt: skip
         return shared_automaton(automaton)
 
     def state_after(self, written: Sequence[str]) -> State:
-        """What the names written come to.
+        """The state after these names.
 
         Raises:
-            ValueError: a name comes twice, or cannot follow.
+            ValueError: a name is repeated, or not allowed.
         """
         state = self.start
         for position, name in enumerate(written):
@@ -171,13 +173,9 @@ class NameConstraint:
             state = after
         return state
 
-    def _is_end(self, state: State) -> bool:
-        found = state.type()
-        return found is not None and (self.ends is None or found in self.ends)
-
 
 MAX_TOKENS = 512
-"""More than any sequence of names takes, even where a token is a single character."""
+"""Enough for any sequence of names, even if every token is a single character."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,24 +187,24 @@ class Search:
     beams: int
 
     def call(self) -> GenerateCall:
-        """What the language model is asked."""
+        """The call of the language model."""
         return GenerateCall(
             messages=self.messages, max_tokens=MAX_TOKENS, constraint=self.constraint.automaton, beams=self.beams
         )
 
     def found(self, answer: Answer) -> "Found":
-        """What it answered.
+        """The result of an answer.
 
         Raises:
-            LanguageModelError: nothing of it keeps to the constraint.
+            LanguageModelError: no beam satisfies the constraint.
         """
         beams = answer.beams if isinstance(answer, Completion) else ()
-        kept = [(beam.names, beam.log_probability) for beam in beams if self._allows(beam.names)]
-        if not kept:
+        allowed = [(beam.names, beam.log_probability) for beam in beams if self._allows(beam.names)]
+        if not allowed:
             written = answer.text if isinstance(answer, Completion) else "scores"
             message = f"The language model wrote {written[:200]!r}, which the constraint does not allow."
             raise LanguageModelError(Failure(kind=FailureKind.WRONG_ANSWER, message=message))
-        return Found(search=self, beams=tuple(kept))
+        return Found(search=self, beams=tuple(allowed))
 
     def _allows(self, names: Sequence[str]) -> bool:
         written = tuple(names)
@@ -218,7 +216,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """The sequences that a search found, the most probable first; at least one."""
+    """The result of a search: at least one sequence, the most probable first."""
 
     search: Search
     beams: tuple[tuple[tuple[str, ...], float], ...]
@@ -230,7 +228,7 @@ class Found:
         return self.beams[0][0]
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The search as the notes keep it."""
+        """The search for the notes."""
         return {
             "prompt": self.search.messages[-1].content,
             "beams": [{"names": list(names), "log_probability": round(log, 4)} for names, log in self.beams],
@@ -243,7 +241,7 @@ def comma_text(names: Sequence[str]) -> str:
 
 
 def tree_text(*, branches: Sequence[Sequence[str]], names: Sequence[str] = ()) -> str:
-    """Branches, one for each resource in order, and the names behind them: `(A,B,)(C,)D,`."""
+    """Branches, one for each resource in order, followed by further names: `(A,B,)(C,)D,`."""
     return "".join(f"({_listed(branch)})" for branch in branches) + _listed(names)
 
 

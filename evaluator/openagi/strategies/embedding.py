@@ -1,8 +1,8 @@
 """Similarity of sentence embeddings: checkpoints of sentence-transformers, run with plain transformers.
 
-Such a checkpoint says in `modules.json` which modules follow one another, and in each module's folder how it is set.
-Supported is what most of them are: a transformer, pooling by the mean over the tokens or by the first token, and
-normalisation. Anything else is refused, because it would silently give other embeddings.
+A checkpoint lists its modules in `modules.json`, and configures each in its folder. Supported are a transformer,
+pooling by the mean over tokens or by the first token, and normalisation, which cover most checkpoints. Others raise an
+error, because ignoring modules would silently change the embeddings.
 """
 
 import json
@@ -27,22 +27,22 @@ from evaluator.openagi.strategies.similarity import calibrated_threshold
 _HUB_NAME = re.compile(r"(?P<repo>[\w.-]+/[\w.-]+)@(?P<revision>[\w./-]+)")
 _NEEDED = ("*.json", "*.txt", "*.model", "model.safetensors", "*_Pooling/config.json")
 _MOST_BYTES = 8 * 10**9
-"""Of a download."""
+"""Maximum size of a download."""
 _LONGEST = 512
-"""Tokens of a line or name that are read, where the checkpoint does not say."""
-_KEPT = 4096
+"""Default maximum number of tokens of a line or name."""
+_CACHED = 4096
 _MEAN, _FIRST = "mean", "cls"
 _MODES = {"pooling_mode_mean_tokens": _MEAN, "pooling_mode_cls_token": _FIRST}
 
 
 class EmbeddingError(Exception):
-    """An embedding model cannot be had or is not supported. The message names it and says what would be right."""
+    """An embedding model is unavailable or unsupported. The message names it and the requirement."""
 
 
 class EmbeddingSimilarity:
-    """Cosine of the embeddings of a line and of a tool's name (OpenAGI, section 6.2). The range is -1 to 1.
+    """Cosine similarity of the embeddings of a line and of a tool's name (OpenAGI, section 6.2), in [-1, 1].
 
-    Every text is embedded by itself, so no result depends on what else is compared.
+    Texts are embedded separately, so results do not depend on the batch.
     """
 
     def __init__(
@@ -50,10 +50,9 @@ class EmbeddingSimilarity:
     ) -> None:
         """Args:
         folder: the checkpoint, with its weights as safetensors.
-        source: what the checkpoint is called, for results; None: the folder's name.
-        threshold: the least similarity with which a line is taken for a tool; None: the one that is best on
-            sentences of our own (`calibrated_threshold`).
-        device: as torch names it.
+        source: name of the checkpoint in results; default: the folder's name.
+        threshold: minimum similarity for mapping a line to a tool; default: see `calibrated_threshold`.
+        device: torch device.
 
         Raises:
             EmbeddingError: the checkpoint is missing, incomplete or of an unsupported kind.
@@ -70,7 +69,7 @@ class EmbeddingSimilarity:
             raise EmbeddingError(f"the embedding model in {folder} cannot be loaded: {error}") from None
         self._longest = min(int(settings.get("max_seq_length") or _LONGEST), self._tokenizer.model_max_length)
         self.name = f"embedding {source or folder.name} (weights {digest[:12]})"
-        self._embedding = lru_cache(maxsize=_KEPT)(self._embed)
+        self._embedding = lru_cache(maxsize=_CACHED)(self._embed)
         self.threshold = calibrated_threshold(self) if threshold is None else threshold
 
     def compare(self, *, lines: Sequence[str], tools: Sequence[OfferedTool]) -> list[list[float]]:
@@ -89,31 +88,28 @@ class EmbeddingSimilarity:
 
 
 def checkpoint_folder(model: str, *, cache: Path | None = None, endpoint: str | None = None) -> tuple[Path, str | None]:
-    """The folder of an embedding model, downloaded if it is on the hub, and what it is called.
+    """The folder of an embedding model, downloaded if it is on the hub, and its name on the hub.
 
     Args:
         model: a folder, or `ORG/NAME@REVISION`.
-        cache: where downloads are kept; None: where the hub's client keeps them.
-        endpoint: the hub's address; None: what the hub's client is set to.
+        cache: folder of downloads; default: that of the hub's client.
+        endpoint: the hub's address; default: that of the hub's client.
 
     Raises:
-        EmbeddingError: it is neither, or the hub does not give it.
+        EmbeddingError: invalid name, or the download failed.
     """
     if Path(model).is_dir():
         return Path(model), None
-    named = _HUB_NAME.fullmatch(model)
-    if named is None:
+    name = _HUB_NAME.fullmatch(model)
+    if name is None:
         raise EmbeddingError(f"{model!r} is neither a folder nor ORG/NAME@REVISION")
     limit, seconds = download_limits(_MOST_BYTES)
     try:
         with hub_limits(most_bytes=limit, seconds=seconds, endpoint=endpoint):
             folder = snapshot_download(
-                named["repo"],
-                revision=named["revision"],
-                allow_patterns=list(_NEEDED),
-                cache_dir=cache,
+                name["repo"], revision=name["revision"], allow_patterns=list(_NEEDED), cache_dir=cache,
                 endpoint=endpoint,
-            )
+            )  # fmt: skip
     except (HfHubHTTPError, OSError, RuntimeError, ValueError) as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise EmbeddingError(f"the hub does not give the embedding model {model}: {reason}") from None
@@ -121,10 +117,10 @@ def checkpoint_folder(model: str, *, cache: Path | None = None, endpoint: str | 
 
 
 def _settings(folder: Path) -> Mapping[str, Any]:
-    """How the checkpoint wants texts to be read.
+    """The checkpoint's settings of the tokenizer.
 
     Raises:
-        EmbeddingError: it puts a prompt before every text, which is not supported.
+        EmbeddingError: the checkpoint prepends a prompt to texts, which is not supported.
     """
     prompts = _json(folder / "config_sentence_transformers.json", default={})
     if prompts.get("default_prompt_name"):
@@ -134,10 +130,10 @@ def _settings(folder: Path) -> Mapping[str, Any]:
 
 
 def _pooling(folder: Path) -> str:
-    """`mean` or `cls`: how the embeddings of tokens become that of the text. Without `modules.json` it is the mean.
+    """The kind of pooling, `mean` or `cls`; `mean` without `modules.json`.
 
     Raises:
-        EmbeddingError: the checkpoint has modules that are not supported.
+        EmbeddingError: the checkpoint has unsupported modules.
     """
     modules = _json(folder / "modules.json", default=None)
     if modules is None:

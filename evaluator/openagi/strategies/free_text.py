@@ -1,12 +1,12 @@
 """Zero-shot and few-shot: one completion in free text, mapped to a plan (OpenAGI, section 6.2).
 
 ===============================  ====================================================================================
-environment variable             what it holds
+environment variable             value
 ===============================  ====================================================================================
-`PLANARENA_EMBEDDING_MODEL`      folder of a sentence-transformers checkpoint, or `ORG/NAME@REVISION` on the hub; not
-                                 set: the lexical measure
-`PLANARENA_EMBEDDING_THRESHOLD`  the least cosine similarity with which a line is taken for a tool; not set: the one
-                                 that is best on sentences of our own (`calibrated_threshold`)
+`PLANARENA_EMBEDDING_MODEL`      folder of a sentence-transformers checkpoint, or `ORG/NAME@REVISION` on the hub;
+                                 default: the lexical measure
+`PLANARENA_EMBEDDING_THRESHOLD`  minimum cosine similarity for mapping a line to a tool; default: see
+                                 `calibrated_threshold`
 ===============================  ====================================================================================
 """
 
@@ -39,7 +39,7 @@ NOTHING_MAPPED = "no line of it could be mapped to a tool"
 
 
 class FreeText:
-    """Asks once, reads the lines of the answer and maps each to a tool. Subclasses say with which words they ask."""
+    """Calls the model once, and maps each line of the answer to a tool. Subclasses define the prompt."""
 
     catalogue: ClassVar[str] = OPENAGI.name
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
@@ -47,9 +47,9 @@ class FreeText:
 
     def __init__(self, *, similarity: Similarity | None = None, drops_repeats: bool = False) -> None:
         """Args:
-        similarity: what lines are mapped with; None: `configured_similarity`, when it is first needed.
-        drops_repeats: whether a tool that comes again is left out. The paper keeps repeats (Table 6); the released
-            code drops them for zero-shot.
+        similarity: the measure for mapping lines; default: `configured_similarity`, on first use.
+        drops_repeats: whether to drop repeated tools. The paper keeps them (Table 6); the released code drops them for
+            zero-shot.
         """
         self._similarity = similarity
         self._drops_repeats = drops_repeats
@@ -62,7 +62,7 @@ class FreeText:
         return self._draft(text=answer.text, request=request, similarity=similarity, notes=notes)
 
     def ask(self, request: PlannerRequest) -> tuple[tuple[Message, ...], Mapping[str, JsonValue]]:
-        """The prompt, and what the notes are to say of it."""
+        """The prompt, and its notes."""
         raise NotImplementedError
 
     def _draft(
@@ -70,21 +70,18 @@ class FreeText:
     ) -> Draft:
         lines = map_text(text=text, request=request, similarity=similarity)
         calls = calls_of(lines, drops_repeats=self._drops_repeats)
-        found: dict[str, JsonValue] = {
-            "prompt": f"{self.name}/{VERSION}",
-            **notes,
-            "mapper": similarity.name,
-            "threshold": round(similarity.threshold, 4),
-            "completion": shortened(text),
+        notes = {
+            "prompt": f"{self.name}/{VERSION}", **notes, "mapper": similarity.name,
+            "threshold": round(similarity.threshold, 4), "completion": shortened(text),
             "lines": [line.to_json() for line in lines],
-        }
+        }  # fmt: skip
         if not calls:
-            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=found)
-        return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=found)
+            return Draft(plan=shortened(text), unreadable=NOTHING_MAPPED, notes=notes)
+        return Draft(plan=plan_to_json(plan_of_calls(calls=calls, context=context_of(request))), notes=notes)
 
 
 class ZeroShot(FreeText):
-    """Names the tools that there are, and asks for steps."""
+    """Lists the offered tools, and asks for steps."""
 
     name: ClassVar[str] = "openagi/zero-shot"
     description: ClassVar[str] = (
@@ -97,7 +94,7 @@ class ZeroShot(FreeText):
 
 
 class BareZeroShot(ZeroShot):
-    """Names no tools, as in the paper: only what a step says can be mapped."""
+    """Lists no tools, as in the paper."""
 
     name: ClassVar[str] = "openagi/zero-shot-bare"
     description: ClassVar[str] = (
@@ -107,7 +104,7 @@ class BareZeroShot(ZeroShot):
 
 
 class FewShot(FreeText):
-    """Shows requests with right plans before it asks."""
+    """Precedes the request with demonstrations."""
 
     name: ClassVar[str] = "openagi/few-shot"
     description: ClassVar[str] = (
@@ -115,66 +112,57 @@ class FewShot(FreeText):
     )
 
     def __init__(
-        self,
-        *,
-        similarity: Similarity | None = None,
-        drops_repeats: bool = False,
+        self, *, similarity: Similarity | None = None, drops_repeats: bool = False,
         demonstrations: Sequence[Demonstration] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """Args:
         similarity: see `FreeText`.
         drops_repeats: see `FreeText`.
-        demonstrations: None: `configured_demonstrations`, when they are first needed.
+        demonstrations: default: `configured_demonstrations`, on first use.
         """
         super().__init__(similarity=similarity, drops_repeats=drops_repeats)
         self._demonstrations = demonstrations
 
     def ask(self, request: PlannerRequest) -> tuple[tuple[Message, ...], Mapping[str, JsonValue]]:
-        shown = configured_demonstrations() if self._demonstrations is None else tuple(self._demonstrations)
-        notes: dict[str, JsonValue] = {"demonstrations": {"number": len(shown), "digest": digest_of(shown)}}
-        return few_shot_prompt(request=request, demonstrations=shown), notes
+        examples = configured_demonstrations() if self._demonstrations is None else tuple(self._demonstrations)
+        notes: dict[str, JsonValue] = {"demonstrations": {"number": len(examples), "digest": digest_of(examples)}}
+        return few_shot_prompt(request=request, demonstrations=examples), notes
 
 
 MODEL = "PLANARENA_EMBEDDING_MODEL"
-
-
 THRESHOLD = "PLANARENA_EMBEDDING_THRESHOLD"
 
 
 class SettingError(ValueError):
-    """A setting that cannot be used. The message names it and says what would be right."""
+    """Invalid setting. The message names it and the allowed values."""
 
 
 def configured_similarity() -> Similarity:
-    """The measure that is set, or the lexical one. A model is loaded once.
+    """The configured measure, by default the lexical one. A model is loaded once.
 
     Raises:
-        SettingError: the threshold is no number from -1 to 1.
+        SettingError: the threshold is not a number from -1 to 1.
         EmbeddingError: the model cannot be loaded.
     """
-    model = os.environ.get(MODEL, "").strip()
+    model, text = (os.environ.get(name, "").strip() for name in (MODEL, THRESHOLD))
     if not model:
         return LexicalSimilarity()
-    found = _loaded(model, _threshold(os.environ.get(THRESHOLD, "").strip()))
-    if isinstance(found, Exception):
-        raise found
-    return found
-
-
-def _threshold(text: str) -> float | None:
     try:
-        value = float(text) if text else None
+        threshold = float(text) if text else None
     except ValueError:
-        value = 2.0
-    if value is not None and not -1 <= value <= 1:
+        threshold = 2.0
+    if threshold is not None and not -1 <= threshold <= 1:
         raise SettingError(f"{THRESHOLD} must be a number from -1 to 1, not {text!r}")
-    return value
+    similarity = _loaded(model, threshold)
+    if isinstance(similarity, Exception):
+        raise similarity
+    return similarity
 
 
 @cache
 def _loaded(model: str, threshold: float | None) -> Similarity | Exception:
-    """A model, or why there is none: what failed once is not tried again for every task."""
-    # Imported here because it loads torch, which most planners do without.
+    """A model, or the error of loading it, which is cached too, so that it is not retried for every task."""
+    # Imported on first use, because it loads torch.
     from evaluator.openagi.strategies.embedding import EmbeddingError, EmbeddingSimilarity, checkpoint_folder
 
     try:

@@ -1,4 +1,4 @@
-"""Free text to plans, line by line, by similarity (OpenAGI, section 6.2).
+"""Maps free text to plans, line by line, by similarity (OpenAGI, section 6.2).
 
 Lines, by the first rule that applies::
 
@@ -6,11 +6,11 @@ Lines, by the first rule that applies::
     numbered = text with lines that begin with (number ("." | ")" | ":") | "-" | "*" | "•")
     listed   = line { ("," | ";" | "->" | "→") line }, over one line or several
 
-Of a marked or numbered text only what is marked counts: what is before the first mark, and what explains a step on
-further lines, is no step. Commas part steps only where nothing is marked. Nothing is dropped for what it says.
+In a marked or numbered text only marked lines count, not the text before the first mark or further lines that explain a
+step. Commas separate steps only if nothing is marked. No line is dropped because of its content.
 
-A line that holds the name of exactly one tool is that tool. Any other line is the tool most similar to it, or unmapped
-where that similarity is below the measure's threshold: an unmapped line is shown, and calls nothing.
+A line that contains the name of exactly one tool is mapped to that tool. Any other line is mapped to the most similar
+tool, or is unmapped if the similarity is below the measure's threshold. Unmapped lines are noted, and call no tool.
 """
 
 import re
@@ -27,19 +27,19 @@ from evaluator.replies.frontier import Value, resources_of, wire
 
 @dataclass(frozen=True, slots=True)
 class NamedCall:
-    """A tool to call, and what the text said about its input."""
+    """A tool to call, with the resources in its line."""
 
     tool: str
     mentioned: tuple[str, ...] = ()
-    """Resources of the request that were mentioned with it."""
+    """Resources of the request that the line mentions."""
 
 
 def plan_of_calls(*, calls: Sequence[NamedCall], context: PlanContext) -> Plan:
-    """The plan that calls these tools one after another; the answer is the first output of the last.
+    """The plan that calls these tools in order; the answer is the first output of the last.
 
-    A call is wired as in a comma sequence, with one exception: a tool of one input takes what has become of the one
-    resource of that type that was mentioned with it. So `Fill Mask` on the document and `Fill Mask` on the query are
-    two different steps, which a comma sequence cannot say.
+    Calls are wired as in a comma sequence, except that a tool of one input takes the value derived from the one
+    mentioned resource of that type. So `Fill Mask` on the document and `Fill Mask` on the query are different steps,
+    which a comma sequence cannot express.
     """
     wiring = _Wiring(context)
     steps = tuple(wiring.step(call=call, number=number) for number, call in enumerate(calls))
@@ -47,7 +47,7 @@ def plan_of_calls(*, calls: Sequence[NamedCall], context: PlanContext) -> Plan:
 
 
 class _Wiring:
-    """The frontier, and from which resources each of its values comes."""
+    """The frontier, and the resources that each of its values is derived from."""
 
     def __init__(self, context: PlanContext) -> None:
         self._context = context
@@ -78,9 +78,9 @@ class _Wiring:
 
 
 MAX_LINES = 50
-"""Lines that are read. No plan needs as many."""
+"""Maximum number of lines, more than any plan needs."""
 MAX_LINE = 300
-"""Characters of a line that are read and shown."""
+"""Maximum length of a line; the rest is ignored."""
 _STEP = re.compile(
     r"^[\s>*_#`-]*step[ \t]*\d+[ \t]*(?:[:.)\-–—]|[*_]*[ \t]*$)|\bstep[ \t]*\d+[ \t]*:",  # noqa: RUF001 - as models write
     re.IGNORECASE | re.MULTILINE,
@@ -91,7 +91,7 @@ _DECORATION = " \t\r\n*_`#\"'.,;"
 
 
 def step_lines(text: str) -> tuple[str, ...]:
-    """The lines of a text that each say one step, in order, at most `MAX_LINES`."""
+    """The lines of a text that describe steps, in order, at most `MAX_LINES`."""
     if _STEP.search(text):
         parts = [
             next((line for line in part.splitlines() if line.strip(_DECORATION)), "") for part in _STEP.split(text)[1:]
@@ -105,36 +105,33 @@ def step_lines(text: str) -> tuple[str, ...]:
 
 
 BY_NAME = "name"
-"""The mapper of a line that holds a tool's name."""
+"""The mapper of a line that contains a tool's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MappedLine:
-    """A line and what became of it."""
+    """A line and its tool."""
 
     text: str
     best: str | None
-    """The tool most similar to it; None if it has nothing in common with any."""
+    """The most similar tool; None if no tool is similar."""
     similarity: float
     mapper: str
     """`name`, or the name of the measure."""
     is_mapped: bool
     mentioned: tuple[str, ...]
-    """Resources of the request whose names stand in it as words."""
+    """Resources of the request whose names it contains as words."""
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The line as the notes keep it."""
+        """The line for the notes."""
         return {
-            "line": self.text,
-            "best": self.best,
-            "similarity": round(self.similarity, 4),
-            "mapper": self.mapper,
+            "line": self.text, "best": self.best, "similarity": round(self.similarity, 4), "mapper": self.mapper,
             "mapped": self.is_mapped,
-        }
+        }  # fmt: skip
 
 
 def map_text(*, text: str, request: PlannerRequest, similarity: Similarity) -> tuple[MappedLine, ...]:
-    """The lines of a free text, each with its tool."""
+    """The lines of a free text with their tools."""
     lines = step_lines(text)
     names = {line: _only_name(line, tools=request.tools) for line in lines}
     unnamed = [line for line in lines if names[line] is None]
@@ -145,7 +142,7 @@ def map_text(*, text: str, request: PlannerRequest, similarity: Similarity) -> t
         best, value, mapper = names[line], 1.0, BY_NAME
         is_named = best is not None
         if not is_named:
-            # The most similar tool, of equals the one that is offered first.
+            # The most similar tool, or the first of several.
             values = compared[line]
             value, mapper = max(values, default=0.0), similarity.name
             best = request.tools[values.index(value)].name if value > 0 else None
@@ -164,7 +161,7 @@ def calls_of(lines: Sequence[MappedLine], *, drops_repeats: bool) -> tuple[Named
     """The calls of the mapped lines.
 
     Args:
-        drops_repeats: of lines with the same tool and the same mentioned resources only the first counts.
+        drops_repeats: whether to drop repetitions of the same tool with the same mentioned resources.
     """
     calls = [
         NamedCall(tool=line.best, mentioned=line.mentioned)
@@ -175,7 +172,7 @@ def calls_of(lines: Sequence[MappedLine], *, drops_repeats: bool) -> tuple[Named
 
 
 def _only_name(line: str, *, tools: Sequence[OfferedTool]) -> str | None:
-    """The one tool whose name stands in a line. A name that is part of another name there does not count."""
+    """The only tool whose name is in a line. A name that is part of another name does not count."""
     held = [tool.name for tool in tools if _holds(line, tool.name)]
     outermost = [name for name in held if not any(name != other and _holds(other, name) for other in held)]
     return outermost[0] if len(outermost) == 1 else None

@@ -1,10 +1,10 @@
-"""The words that a language model is given. They are our own, and none of them is taken from a task of the suite.
+"""Prompts of OpenAGI's strategies. The wording is our own, and not taken from tasks of the suite.
 
-Free text is asked for in lines `Step n: ...`. Constrained generation asks as `training.lessons` teaches its models:
-with the request alone, behind it at most the input that is to be prepared or the plan so far.
+Free text is requested in lines `Step n: ...`. Prompts of constrained generation equal those of `training.lessons`: the
+request, optionally followed by the input to prepare or the plan so far.
 
-Few-shot prompts show our own demonstrations, or those of the file in `PLANARENA_OPENAGI_DEMONSTRATIONS`: a JSON list of
-objects with `request`, a text, and `steps`, a list of lines that each name a tool:
+Few-shot prompts contain built-in demonstrations, or those of the file in `PLANARENA_OPENAGI_DEMONSTRATIONS`: a JSON
+list of objects with `request`, a text, and `steps`, a list of lines that each name a tool:
 
     [{"request": "Turn this wet scan into a caption.", "steps": ["Image Denoising", "Image Captioning"]}]
 """
@@ -21,12 +21,12 @@ from evaluator.core.planner import OfferedTool, PlannerRequest
 
 
 class DemonstrationsError(ValueError):
-    """A file holds no demonstrations. The message names what, where, and what would be right."""
+    """Invalid file of demonstrations. The message names the problem, the place and the expected form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demonstration:
-    """A request, and the lines of a right answer."""
+    """A request, and the lines of a correct answer."""
 
     request: str
     steps: tuple[str, ...]
@@ -74,14 +74,14 @@ OWN = (
         ("Fill Mask on the document", "Fill Mask on the query", "Question Answering"),
     ),
 )
-"""In the order in which the suite's gold plans repair: resolution, noise, blur, colours; then texts."""
+"""Repairs follow the order of the suite's gold plans: resolution, noise, blur, colours; then texts."""
 
 
 def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
-    """The demonstrations of a file.
+    """Read demonstrations.
 
     Raises:
-        DemonstrationsError: it cannot be read, or is not as this module says.
+        DemonstrationsError: the file cannot be read, or is invalid.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
@@ -95,8 +95,8 @@ def read_demonstrations(path: Path) -> tuple[Demonstration, ...]:
 
 
 def digest_of(demonstrations: Sequence[Demonstration]) -> str:
-    """SHA-256 over what the demonstrations say, in hexadecimal."""
-    return canonical_json.digest([[shown.request, list(shown.steps)] for shown in demonstrations])
+    """SHA-256 over the demonstrations, in hexadecimal."""
+    return canonical_json.digest([[example.request, list(example.steps)] for example in demonstrations])
 
 
 def _demonstration(raw: object, *, where: str) -> Demonstration:
@@ -111,20 +111,16 @@ def _demonstration(raw: object, *, where: str) -> Demonstration:
 
 
 VERSION = 1
-"""Raised whenever the words for free text change; the notes of a task name it."""
+"""Version of the free-text prompts, recorded in the notes of a task."""
 STEPS_ARE_OVER = ("\nRequest:",)
-"""What follows is no longer the answer: some models go on with a request of their own."""
+"""Stop sequence, because some models continue with another request."""
 _ASKED = "Plan which models to run, in the order in which they must run. Write one line per model, as in `Step 1: ...`."
 _NAMED = "Use the models' names. Where a model could work on several inputs, say on which one."
 _NOTHING_ELSE = "Write nothing but the steps."
 
 
 def zero_shot_prompt(*, request: PlannerRequest, names_tools: bool = True) -> tuple[Message, ...]:
-    """The request, and what there is to be run.
-
-    Args:
-        names_tools: without them, what is written can only be mapped by what it says.
-    """
+    """The request, optionally with the offered tools."""
     parts = [_ASKED]
     if names_tools:
         parts += [_NAMED, _NOTHING_ELSE, "", "Models:", *(f"- {_described(tool)}" for tool in request.tools)]
@@ -136,22 +132,19 @@ def zero_shot_prompt(*, request: PlannerRequest, names_tools: bool = True) -> tu
 def few_shot_prompt(*, request: PlannerRequest, demonstrations: Sequence[Demonstration]) -> tuple[Message, ...]:
     """Demonstrations, and the request in the same form."""
     parts = [f"{_ASKED} {_NOTHING_ELSE}"]
-    for shown in demonstrations:
-        parts += ["", f"Request: {shown.request}", "Plan:"]
-        parts += [f"Step {number}: {line}" for number, line in enumerate(shown.steps, start=1)]
+    for example in demonstrations:
+        parts += ["", f"Request: {example.request}", "Plan:"]
+        parts += [f"Step {number}: {line}" for number, line in enumerate(example.steps, start=1)]
     return _user([*parts, "", f"Request: {request.task.request}", "Plan:"])
 
 
 def sequence_prompt(*, request: str, so_far: str = "") -> tuple[Message, ...]:
-    """The request, and the plan so far as a tree, for the names that follow.
-
-    OpenAGI, section 5: the sequences that were generated are appended to the request.
-    """
+    """The request, and the plan so far as a tree (OpenAGI, section 5)."""
     return _user([f"{request} {so_far}".rstrip()])
 
 
 def branch_prompt(*, request: str, resource: str) -> tuple[Message, ...]:
-    """The request, and which of its inputs the names are for."""
+    """The request, and the input of the branch."""
     return _user([f"{request} Input: {resource}"])
 
 
@@ -171,10 +164,10 @@ DEMONSTRATIONS = "PLANARENA_OPENAGI_DEMONSTRATIONS"
 
 
 def configured_demonstrations() -> tuple[Demonstration, ...]:
-    """The demonstrations that are set, or our own.
+    """The configured demonstrations, by default the built-in ones.
 
     Raises:
-        DemonstrationsError: the file holds none.
+        DemonstrationsError: invalid file.
     """
     path = os.environ.get(DEMONSTRATIONS, "").strip()
     return read_demonstrations(Path(path)) if path else OWN

@@ -1,6 +1,6 @@
 """Keyword rules on the vocabulary of OpenAGI's released requests, without a language model.
 
-An anchor: what it scores on requests in other words is what knowing the released list by heart is worth there.
+An anchor: its score on paraphrased requests measures the value of memorising the released list.
 """
 
 import re
@@ -31,7 +31,7 @@ _GOALS = (
 
 
 class Rules:
-    """A word of the request, a step of the plan."""
+    """Each keyword of the request adds a step to the plan."""
 
     name: ClassVar[str] = "rules"
     description: ClassVar[str] = "Keyword rules on the vocabulary of OpenAGI's released requests: an anchor."

@@ -1,8 +1,8 @@
-"""How similar a line of free text is to each tool: the protocol, and the measure that needs no model.
+"""Similarity of a line of free text to tools: the protocol, the lexical measure, and calibration of thresholds.
 
-Cosine similarities of two models are on different scales, so no threshold fits all. A model that comes without one gets
-the threshold that decides most of our sentences rightly: those that say what a tool does are mapped to it, and those
-that say something else are not mapped. Nothing of the suite's requests or answers is in them.
+Cosine similarities of different models have different scales. A model without a threshold gets the one with the most
+correct decisions on `SENTENCES`: descriptions of a tool's function should be mapped to it, and other sentences should
+not be mapped. The sentences contain nothing from the suite's requests or answers.
 """
 
 import math
@@ -32,34 +32,33 @@ class Similarity(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, as the result names it."""
+        """Name of the measure in results."""
         ...
 
     @property
     def threshold(self) -> float:
-        """The least similarity with which a line is taken for a tool."""
+        """Minimum similarity for mapping a line to a tool."""
         ...
 
     def compare(self, *, lines: Sequence[str], tools: Sequence[OfferedTool]) -> list[list[float]]:
-        """The similarity of each line with each tool, at most 1. That of one line does not depend on the others."""
+        """The similarity of each line with each tool, at most 1. Lines are compared independently."""
         ...
 
 
 class LexicalSimilarity:
-    """Words that a line has in common with a tool's name and description. Deterministic, and without a model.
+    """Word overlap of a line with a tool's name and description, in [0, 1]. Deterministic, without a model.
 
-    Two words are the same if they share their beginning: at least four letters, and three quarters of the shorter one
-    (`denoise` and `denoising`). A word weighs the more the fewer of the offered tools have it. For the name and for the
-    description in turn, what is covered of it and what is covered of those words of the line that any tool has are
-    combined by their harmonic mean; the better of the two counts. The range is 0 to 1.
+    Two words are equal if they share a prefix of at least four letters and three quarters of the shorter word
+    (`denoise` and `denoising`). Words are weighted by their rarity among the offered tools. The similarity is the
+    harmonic mean of recall, over the words of the name or description, and precision, over the words of the line that
+    occur in any tool; the better of name and description counts.
     """
 
     name = "lexical"
 
     def __init__(self, *, threshold: float = 0.52) -> None:
         """Args:
-        threshold: the least similarity with which a line is taken for a tool. The default is the one that is best on
-            sentences of our own (`calibrated_threshold`).
+        threshold: minimum similarity for mapping a line to a tool. The default is the `calibrated_threshold`.
         """
         self.threshold = threshold
 
@@ -70,7 +69,7 @@ class LexicalSimilarity:
 
 
 def _similarities(line: Words, *, texts: Sequence[tuple[Words, ...]], weights: Mapping[str, float]) -> list[float]:
-    # A word of a line that no tool has says nothing for or against any of them.
+    # Words that occur in no tool are ignored.
     known = {
         word: max(weights[other] for other in same)
         for word in line
@@ -91,7 +90,7 @@ def _harmonic(known: Mapping[str, float], words: Words, *, weights: Mapping[str,
 
 @lru_cache(maxsize=64)
 def _weights(texts: tuple[tuple[Words, ...], ...]) -> Mapping[str, float]:
-    """Of each word of the tools' names and descriptions: the logarithm of how rare it is among the tools."""
+    """The weight of each word of the tools' names and descriptions: its inverse document frequency."""
     together = [name + described for name, described in texts]
     vocabulary = sorted({word for text in together for word in text})
     return {word: math.log((1 + len(together)) / sum(_is_in(word, text) for text in together)) for word in vocabulary}
@@ -102,22 +101,22 @@ def _is_in(word: str, text: Iterable[str]) -> bool:
 
 
 @lru_cache(maxsize=65536)
-def _are_same(one: str, other: str) -> bool:
-    if one == other:
+def _are_same(first: str, second: str) -> bool:
+    if first == second:
         return True
-    shorter = min(len(one), len(other))
-    shared = next((index for index in range(shorter) if one[index] != other[index]), shorter)
+    shorter = min(len(first), len(second))
+    shared = next((index for index in range(shorter) if first[index] != second[index]), shorter)
     return shared >= max(_LEAST_SHARED, 0.75 * shorter)
 
 
 def _words(text: str) -> Words:
-    """The words of a text that say something, each once, in its order."""
+    """The words of a text except function words, without duplicates, in order."""
     spelled = text.casefold().replace("colour", "color").replace("grey", "gray")
     return tuple(dict.fromkeys(word for word in _WORD.findall(spelled) if word not in _FUNCTION_WORDS))
 
 
 Labelled = tuple[str, str | None]
-"""A sentence and its tool; None: it says of no tool what it does."""
+"""A sentence and its tool; None if it describes no tool."""
 
 SENTENCES: tuple[Labelled, ...] = (
     ("Remove the noise from the picture", "Image Denoising"),
@@ -188,7 +187,7 @@ SENTENCES: tuple[Labelled, ...] = (
 
 
 def calibrated_threshold(similarity: Similarity, *, sentences: Sequence[Labelled] = SENTENCES) -> float:
-    """The threshold with the most right decisions; of several that are equally good, the one in their middle."""
+    """The threshold with the most correct decisions; of several, the median."""
     best = _best(similarity, sentences=sentences)
     values = sorted({value for value, _ in best})
     # From mapping every sentence to mapping none.
@@ -199,19 +198,18 @@ def calibrated_threshold(similarity: Similarity, *, sentences: Sequence[Labelled
 
 
 def right_decisions(similarity: Similarity, *, threshold: float, sentences: Sequence[Labelled] = SENTENCES) -> int:
-    """How many sentences are mapped to their tool, or left unmapped if they have none."""
+    """Number of sentences that are mapped to their tool, or left unmapped if they have none."""
     return _right(_best(similarity, sentences=sentences), threshold=threshold)
 
 
 def _best(similarity: Similarity, *, sentences: Sequence[Labelled]) -> list[tuple[float, tuple[bool, bool]]]:
-    """Of each sentence the highest similarity, and whether mapping it and not mapping it is right."""
+    """The highest similarity of each sentence, and whether mapping and not mapping it are correct."""
     tools = offered_tools(OPENAGI)
     rows = similarity.compare(lines=[sentence for sentence, _ in sentences], tools=tools)
-    found = []
-    for (_, tool), row in zip(sentences, rows, strict=True):
-        value = max(row)
-        found.append((value, (tools[row.index(value)].name == tool, tool is None)))
-    return found
+    return [
+        (max(row), (tools[row.index(max(row))].name == tool, tool is None))
+        for (_, tool), row in zip(sentences, rows, strict=True)
+    ]
 
 
 def _right(best: Sequence[tuple[float, tuple[bool, bool]]], *, threshold: float) -> int:
