@@ -195,10 +195,13 @@ def test_nonsense_is_the_planner_s_fault_and_the_server_is_not_asked_again(fake,
     assert fake.requests == []
 
 
-def test_compressed_answers_and_redirects_are_refused(model_of):
+def test_compressed_answers_are_refused(model_of):
     (failure,) = model_of(headers={"Content-Encoding": "gzip"}).answer([FREE])
     assert failure.kind is FailureKind.BROKEN
     assert "compressed" in failure.message
+
+
+def test_a_redirect_is_not_followed(model_of):
     redirect = of_completions(lambda path, body: (302, b""))
     (failure,) = model_of(misbehave=redirect, headers={"Location": "http://127.0.0.1:1/secret"}).answer([FREE])
     assert "HTTP 302" in failure.message
