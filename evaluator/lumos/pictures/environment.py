@@ -1,4 +1,4 @@
-"""The tools and the rules of questions about pictures with several choices."""
+"""Tools and scoring of multiple-choice questions about pictures."""
 
 import math
 import re
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 PICTURE = "IMG"
-"""The name of a task's picture, as LUMOS writes it."""
+"""The name of a task's picture, as in LUMOS."""
 PROFILE = "paper"
-"""The only profile whose experts know photographs."""
+"""The only profile whose experts are trained on photographs."""
 _RULES = 1
-"""Raise it when the same action may have another result, or the same answer another score."""
+"""Version of results and scores; increase it when the same action or answer may yield a different one."""
 _MOST_PIXELS = 50_000_000
 _MOST_SHOWN = 2**18
-"""Pixels that experts get: larger pictures are reduced."""
+"""Maximum number of pixels for experts: larger pictures are scaled down."""
 _LETTER = re.compile(rf"\(?(?P<letter>[{LETTERS}])\)?(?:[.):,\s]|$)")
 
 
 class _Photograph:
-    """What a task is given: its picture."""
+    """The named input of a task: its picture."""
 
     def __init__(self, mounted: Mounted) -> None:
         self._mounted = mounted
@@ -55,18 +55,18 @@ class _Photograph:
         return whole.resize(size, Image.Resampling.BICUBIC)
 
     def text(self, *, scope: str, name: str) -> None:
-        """See `Given`: no text has a name."""
+        """See `Given`: there are no named texts."""
         del scope, name
 
 
 class PictureEnvironment:
-    """Used from one thread at a time."""
+    """Not thread-safe."""
 
     def __init__(self, *, mounted: Mounted, data: str, setting: Setting) -> None:
         """Args:
-        mounted: where the pictures are.
+        mounted: the operator's files.
         data: digest of the questions and the pictures.
-        setting: which experts answer, and where what they make is kept.
+        setting: profile and store of the experts.
         """
         self._data, self._profile = data, setting.profile
         self._experts = Answering(setting, given=_Photograph(mounted))
@@ -75,7 +75,7 @@ class PictureEnvironment:
         return canonical_json.digest({"environment": "pictures", "rules": _RULES, "data": self._data})
 
     def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-        """See `Environment`: nothing runs with experts that do not know photographs."""
+        """See `Environment`: no task runs with experts that are not trained on photographs."""
         if self._profile == PROFILE and not self._experts.lacking():
             return {}
         message = (
@@ -98,8 +98,8 @@ class PictureEnvironment:
         return self._experts.facts()
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        asked = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
-        outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
+        places = [place for place, call in enumerate(calls) if call.tool in {LOOK, ANSWER}]
+        outcomes = dict(zip(places, self._experts.run([calls[place] for place in places]), strict=True))
         return [
             outcomes.get(place)
             or Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool!r}; there are {LOOK} and {ANSWER}.")
@@ -117,11 +117,11 @@ class PictureEnvironment:
 
 
 def letter_of(answer: str, *, choices: Sequence[str]) -> str | None:
-    """The letter that an answer names, or whose choice it is; None if it is neither."""
+    """The letter of a choice that an answer names, by letter or by its words; None for other answers."""
     text = answer.strip()
     plain = text.rstrip(".").casefold()
     by_words = [letter for letter, choice in zip(LETTERS, choices, strict=False) if choice.strip().casefold() == plain]
     if len(by_words) == 1:
         return by_words[0]
-    found = _LETTER.match(text.upper() if len(text) <= 3 else text)
-    return found["letter"] if found and found["letter"] in LETTERS[: len(choices)] else None
+    match = _LETTER.match(text.upper() if len(text) <= 3 else text)
+    return match["letter"] if match and match["letter"] in LETTERS[: len(choices)] else None

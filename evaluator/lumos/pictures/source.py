@@ -4,7 +4,6 @@ ScienceQA has the licence CC BY-NC-SA 4.0; the photographs of A-OKVQA are COCO's
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,15 @@ from typing import Any
 from evaluator.lumos.mounted import Mounted
 
 LETTERS = "ABCDEFGH"
-"""A question has at most so many choices."""
+"""Letters of choices; a question has at most eight."""
 OKVQA = Mounted(
-    suite="a-okvqa",
-    files=("aokvqa_v1p0_val.json", "val2017"),
+    suite="a-okvqa", files=("aokvqa_v1p0_val.json", "val2017"),
     origin="A-OKVQA's validation file (allenai.org/project/a-okvqa) and COCO's folder val2017",
-)
+)  # fmt: skip
 SCIENCE = Mounted(
-    suite="scienceqa",
-    files=("problems.json", "test"),
+    suite="scienceqa", files=("problems.json", "test"),
     origin="ScienceQA's problems.json and the folder test of its pictures (scienceqa.github.io)",
-)
+)  # fmt: skip
 
 
 class ChoiceFileError(ValueError):
@@ -45,7 +42,7 @@ class ChoiceQuestion:
 
 
 def read_okvqa(path: Path) -> list[ChoiceQuestion]:
-    """A list of objects with `question_id`, `image_id`, `question`, `choices` and `correct_choice_idx`.
+    """Read a list of objects with `question_id`, `image_id`, `question`, `choices` and `correct_choice_idx`.
 
     Raises:
         ChoiceFileError: the file does not have the released form.
@@ -57,8 +54,8 @@ def read_okvqa(path: Path) -> list[ChoiceQuestion]:
 
 
 def read_science(path: Path) -> list[ChoiceQuestion]:
-    """An object of objects with `question`, `choices`, `answer`, `hint`, `image`, `subject` and `split`: those of the
-    test split that have a picture, as LUMOS evaluates.
+    """Read an object of objects with `question`, `choices`, `answer`, `hint`, `image`, `subject` and `split`. Returns
+    the questions of the test split that have a picture, like LUMOS.
 
     Raises:
         ChoiceFileError: the file does not have the released form.
@@ -66,29 +63,25 @@ def read_science(path: Path) -> list[ChoiceQuestion]:
     value = _json(path)
     if not isinstance(value, dict):
         raise ChoiceFileError(f"{path} holds no object of problems by their ids")
-    return [_checked(path=path, name=name, read=_science, row=row) for name, row in _pictured(value)]
-
-
-def _pictured(problems: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name, row in problems.items():
-        if not isinstance(row, dict) or (row.get("split") == "test" and row.get("image")):
-            yield name, row
+    return [
+        _checked(path=path, name=name, read=_science, row=row)
+        for name, row in value.items()
+        if not isinstance(row, dict) or (row.get("split") == "test" and row.get("image"))
+    ]
 
 
 def _checked(*, path: Path, name: str, read: Any, row: Any) -> ChoiceQuestion:
     try:
-        found: ChoiceQuestion = read(name, row)
+        question: ChoiceQuestion = read(name, row)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise ChoiceFileError(f"{path}: question {name} lacks something or has another form ({error!r})") from None
-    if not 2 <= len(found.choices) <= len(LETTERS) or not 0 <= found.right < len(found.choices):
-        raise ChoiceFileError(
-            f"{path}: question {name} has {len(found.choices)} choices, of which {found.right} is right"
-        )
-    return found
+    count = len(question.choices)
+    if not 2 <= count <= len(LETTERS) or not 0 <= question.right < count:
+        raise ChoiceFileError(f"{path}: question {name} has {count} choices, of which {question.right} is right")
+    return question
 
 
-def _okvqa(name: str, row: dict[str, Any]) -> ChoiceQuestion:
-    del name
+def _okvqa(_: str, row: dict[str, Any]) -> ChoiceQuestion:
     return ChoiceQuestion(
         key=str(row["question_id"]), text=str(row["question"]).strip(), choices=tuple(map(str, row["choices"])),
         right=int(row["correct_choice_idx"]), picture=f"val2017/{int(row['image_id']):012}.jpg",

@@ -27,14 +27,14 @@ from evaluator.lumos.retrieval.environment import ANSWER, retrieval_tools
 from evaluator.lumos.tasks import EPISODES, TurnTask, solved
 
 VERSION = "1"
-_LOOKING = Tool(
+_VQA = Tool(
     name=LOOK, domain="pictures",
     description="Answers a question about a picture: VQA([IMG], Question: What is on the table?).",
     inputs=MappingProxyType({"image": ResourceType.IMAGE, "question": ResourceType.TEXT}),
     outputs=MappingProxyType({"answer": ResourceType.TEXT}),
 )  # fmt: skip
-_READING = next(tool for tool in retrieval_tools(paragraphs=1) if tool.name == ANSWER)
-TOOLS = Catalogue(name="lumos-pictures", tools=MappingProxyType({LOOK: _LOOKING, ANSWER: _READING}))
+_QA = next(tool for tool in retrieval_tools(paragraphs=1) if tool.name == ANSWER)
+TOOLS = Catalogue(name="lumos-pictures", tools=MappingProxyType({LOOK: _VQA, ANSWER: _QA}))
 COLUMNS = (solved("Share of questions answered with the letter, or the words, of the right choice."), *EPISODES)
 _SUBJECT = Facet(name="subject", label="Subject", attribute="subject", heading="Subject")
 _SCORING = (
@@ -70,7 +70,7 @@ def science_suite() -> Suite:
 
 
 def okvqa_environment(setting: Setting) -> PictureEnvironment:
-    """The tools on COCO's photographs.
+    """The environment of COCO's photographs.
 
     Raises:
         LookupError: files are missing.
@@ -79,7 +79,7 @@ def okvqa_environment(setting: Setting) -> PictureEnvironment:
 
 
 def science_environment(setting: Setting) -> PictureEnvironment:
-    """The tools on ScienceQA's pictures.
+    """The environment of ScienceQA's pictures.
 
     Raises:
         LookupError: files are missing.
@@ -109,11 +109,11 @@ def _suite(
 def _read(mounted: Mounted, *, read: _Reader) -> Sequence[ChoiceQuestion]:
     mounted.check()
     path = mounted.path(mounted.files[0])
-    return _read_once(path, digest_of(path), read)
+    return _read_file(path, digest_of(path), read)
 
 
 @lru_cache(maxsize=4)
-def _read_once(path: Path, digest: str, read: _Reader) -> Sequence[ChoiceQuestion]:
+def _read_file(path: Path, digest: str, read: _Reader) -> Sequence[ChoiceQuestion]:
     del digest
     try:
         return read(path)

@@ -1,1 +1,1 @@
-"""Questions that are answered from a closed corpus of paragraphs: HotpotQA and StrategyQA."""
+"""Questions over a closed corpus of paragraphs: HotpotQA and StrategyQA."""

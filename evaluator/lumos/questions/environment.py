@@ -1,4 +1,4 @@
-"""The tools and the rules of questions over a closed corpus."""
+"""Tools and scoring of questions over a closed corpus."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 
 CALCULATOR = "Calculator"
 BEST = 2
-"""How many paragraphs `ParagraphRetrieve` returns."""
+"""Number of results of `ParagraphRetrieve`."""
 _RULES = 1
-"""Raise it when the same action may have another result, or the same answer another score."""
+"""Version of results and scores; increase it when the same action or answer may yield a different one."""
 
 
 class Score(Protocol):
-    """Compares an answer, empty if there is none, with the right one."""
+    """Compares an answer, empty if there is none, with the reference."""
 
     def __call__(self, *, answer: str, reference: str) -> Mapping[str, float]:
-        """The indicators, `solved` among them."""
+        """The indicators, including `solved`."""
         ...
 
 
 class QuestionEnvironment:
-    """Used from one thread at a time."""
+    """Not thread-safe."""
 
     def __init__(self, *, articles: Callable[[], Sequence[Article]], data: str, score: Score, setting: Setting) -> None:
         """Args:
-        articles: reads the corpus; called when an action first needs it.
-        data: digest of the files that it is read from.
-        score: the rules of the benchmark.
-        setting: which expert answers questions, and where what it makes is kept.
+        articles: reads the corpus; called when it is first needed.
+        data: digest of the corpus's files.
+        score: scoring of the benchmark.
+        setting: profile and store of the experts.
         """
         self._articles, self._data, self._score = articles, data, score
         self._experts = Answering(setting, given=NothingGiven())
@@ -60,13 +60,13 @@ class QuestionEnvironment:
         )  # fmt: skip
 
     def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
-        """See `Environment`: nothing runs in a profile without a reader, since no answer could be read."""
+        """See `Environment`: no task runs in a profile without a reader."""
         if ANSWER not in self._experts.lacking():
             return {}
         from evaluator.core.records import Reason
 
-        why = Reason.NO_EXPERT, f"The profile {self._profile} has no expert for {ANSWER}."
-        return {task.key: why for task in suite.tasks}
+        reason = Reason.NO_EXPERT, f"The profile {self._profile} has no expert for {ANSWER}."
+        return dict.fromkeys((task.key for task in suite.tasks), reason)
 
     def scope(self, task: Task) -> str:
         """See `Environment`: one corpus for all tasks."""
@@ -84,15 +84,15 @@ class QuestionEnvironment:
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`. Calls of experts run together."""
-        asked = [place for place, call in enumerate(calls) if call.tool == ANSWER]
-        outcomes = dict(zip(asked, self._experts.run([calls[place] for place in asked]), strict=True))
+        places = [place for place, call in enumerate(calls) if call.tool == ANSWER]
+        outcomes = dict(zip(places, self._experts.run([calls[place] for place in places]), strict=True))
         return [outcomes[place] if place in outcomes else self._run(call) for place, call in enumerate(calls)]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         del transcript
         assert isinstance(task, TurnTask)
-        found = self._score(answer=answer or "", reference=task.answer)
-        return TurnScore(score=found["solved"], indicators=found, expected=task.answer)
+        indicators = self._score(answer=answer or "", reference=task.answer)
+        return TurnScore(score=indicators["solved"], indicators=indicators, expected=task.answer)
 
     @cached_property
     def _corpus(self) -> Corpus:
@@ -115,8 +115,8 @@ def score_words(*, answer: str, reference: str) -> Mapping[str, float]:
 
 
 def score_verdict(*, answer: str, reference: str) -> Mapping[str, float]:
-    """StrategyQA: yes or no. `as_lumos` takes every answer without the letters `yes` for no, as LUMOS does."""
+    """StrategyQA: yes or no. Like LUMOS, `as_lumos` counts every answer without the letters `yes` as no."""
     first = answers.plain(answer).partition(" ")[0]
-    found = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(first)
+    verdict = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(first)
     lumos = "yes" if "yes" in answer.lower() else "no"
-    return {"solved": float(found == reference), "as_lumos": float(lumos == reference)}
+    return {"solved": float(verdict == reference), "as_lumos": float(lumos == reference)}

@@ -1,7 +1,7 @@
-"""The files of HotpotQA and StrategyQA: questions as LUMOS evaluates on them, and the operator's paragraphs.
+"""The files of HotpotQA and StrategyQA: questions in LUMOS's version, and the operator's paragraphs.
 
 The questions are files of github.com/allenai/lumos without paragraphs. HotpotQA (Yang et al., 2018; CC BY-SA 4.0)
-publishes those in its distractor setting, StrategyQA (Geva et al., 2021) those that its annotators used as evidence.
+publishes the paragraphs of its distractor setting, StrategyQA (Geva et al., 2021) its annotators' evidence.
 """
 
 import json
@@ -23,31 +23,23 @@ RELEASE = Release(
     commit=_COMMIT,
     files=(
         PublicFile(
-            name=HOTPOTQA,
-            base=_BASE,
-            served_as="hotpotqa/test.json",
+            name=HOTPOTQA, base=_BASE, served_as="hotpotqa/test.json", bytes=1_179_017,
             sha256="05001dcdeb2b2b2243a88f23daaf8de9237494cd387e13bc25854d3e031101d3",
-            bytes=1_179_017,
         ),
         PublicFile(
-            name=STRATEGYQA,
-            base=_BASE,
-            served_as="strategyqa/test.json",
+            name=STRATEGYQA, base=_BASE, served_as="strategyqa/test.json", bytes=207_408,
             sha256="bdce966d45be45b362e005af03ed0bf7ae2ed2c4a5f5a03955ec72b4df933637",
-            bytes=207_408,
         ),
     ),
-)
+)  # fmt: skip
 DISTRACTORS = Mounted(
-    suite="hotpotqa",
-    files=("hotpot_dev_distractor_v1.json",),
+    suite="hotpotqa", files=("hotpot_dev_distractor_v1.json",),
     origin="HotpotQA's development file of the distractor setting (hotpotqa.github.io)",
-)
+)  # fmt: skip
 EVIDENCE = Mounted(
-    suite="strategyqa",
-    files=("strategyqa_train_paragraphs.json",),
+    suite="strategyqa", files=("strategyqa_train_paragraphs.json",),
     origin="StrategyQA's file of evidence paragraphs (allenai.org/data/strategyqa)",
-)
+)  # fmt: skip
 
 
 class QuestionFileError(ValueError):
@@ -56,7 +48,7 @@ class QuestionFileError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question."""
+    """A question."""
 
     text: str
     answer: str
@@ -69,25 +61,25 @@ class Distractors:
     """HotpotQA's paragraphs."""
 
     articles: tuple[Article, ...]
-    """Each title once, in the order of the file."""
+    """Without duplicate titles, in the order of the file."""
     supporting: Mapping[str, tuple[str, ...]]
-    """Titles of the articles that an answer follows from, each once, by question."""
+    """Titles of the supporting articles of each question, without duplicates."""
 
 
 def read_questions(path: Path) -> list[Question]:
-    """LUMOS's questions of either data set; those of StrategyQA are answered with yes or no.
+    """LUMOS's questions of either data set; answers of StrategyQA are yes or no.
 
     Raises:
         QuestionFileError: the file does not have the released form.
     """
-    found = []
+    questions = []
     for place, row in enumerate(_rows(path)):
         answer = row.get("answer")
         text = "yes" if answer is True else "no" if answer is False else answer
         if not isinstance(row.get("question"), str) or not isinstance(text, str):
             raise QuestionFileError(f"{path}: entry {place} lacks a question or an answer")
-        found.append(Question(text=row["question"].strip(), answer=text, kind=str(row.get("type", ""))))
-    return found
+        questions.append(Question(text=row["question"].strip(), answer=text, kind=str(row.get("type", ""))))
+    return questions
 
 
 def read_distractors(path: Path) -> Distractors:
@@ -125,12 +117,11 @@ def read_evidence(path: Path) -> tuple[Article, ...]:
             by_title.setdefault(str(row["title"]), []).append((int(row["para_index"]), str(row["content"])))
         except (KeyError, TypeError, ValueError):
             raise QuestionFileError(f"{path}: paragraph {name!r} lacks title, para_index or content") from None
-    return tuple(
-        Article(
-            title, tuple(dict.fromkeys(text for _, text in sorted(paragraphs, key=lambda one: one[0]) if text.strip()))
-        )
-        for title, paragraphs in by_title.items()
-    )
+    articles = []
+    for title, paragraphs in by_title.items():
+        ordered = sorted(paragraphs, key=lambda paragraph: paragraph[0])
+        articles.append(Article(title, tuple(dict.fromkeys(text for _, text in ordered if text.strip()))))
+    return tuple(articles)
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """The suites `hotpotqa` and `strategyqa`."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -86,7 +87,7 @@ def hotpotqa_suite() -> Suite:
 
 
 def strategyqa_suite() -> Suite:
-    """All 2,290 questions of the public training split, on which LUMOS evaluates.
+    """All 2,290 questions of the public training split, the test set of LUMOS.
 
     Raises:
         LookupError: files are missing or have another form.
@@ -95,7 +96,7 @@ def strategyqa_suite() -> Suite:
     negative = Counter(question.answer for question in questions)["no"] / len(questions)
     return _suite(
         slug="strategyqa", title="StrategyQA", columns=_VERDICTS, scoring=_STRATEGYQA.format(share=negative),
-        facets=(_ANSWER,), splits=("train",), majority=_declared_majority,
+        facets=(_ANSWER,), splits=("train",), majority=_majority,
         description="Yes-or-no questions whose steps are implicit, answered from the annotators' paragraphs.",
         tasks=tuple(
             _task(number=number, question=question, facts={"verdict": question.answer})
@@ -105,7 +106,7 @@ def strategyqa_suite() -> Suite:
 
 
 def hotpotqa_environment(setting: Setting) -> QuestionEnvironment:
-    """The tools over HotpotQA's paragraphs.
+    """The environment of HotpotQA's paragraphs.
 
     Raises:
         LookupError: the file is missing.
@@ -118,7 +119,7 @@ def hotpotqa_environment(setting: Setting) -> QuestionEnvironment:
 
 
 def strategyqa_environment(setting: Setting) -> QuestionEnvironment:
-    """The tools over StrategyQA's paragraphs.
+    """The environment of StrategyQA's paragraphs.
 
     Raises:
         LookupError: the file is missing.
@@ -129,7 +130,7 @@ def strategyqa_environment(setting: Setting) -> QuestionEnvironment:
     )
 
 
-def _declared_majority() -> dict[str, str]:
+def _majority() -> dict[str, str]:
     """The benchmark's own baseline (Geva et al., 2021): always no."""
     return {"solved": "no"}
 
@@ -178,29 +179,30 @@ def _task(*, number: int, question: Question, facts: Mapping[str, str], supporti
 
 
 def _gold(question: str, *, titles: Sequence[str]) -> tuple[GoldTurn, ...]:
-    """Reads the supporting articles and asks the reader: right evidence, and an answer as good as the reader is."""
+    """Finds the supporting articles and asks the reader. The evidence is right; the answer depends on the reader."""
     turns = [
         GoldTurn(f"Find the article {title}.", f"R{number} = KnowledgeQuery({_argument(title)})")
         for number, title in enumerate(titles, start=1)
     ]
     if not turns:
         return ()
-    found = ", ".join(f"R{number}" for number in range(1, len(titles) + 1))
-    return *turns, GoldTurn("Answer from them.", f"R{len(titles) + 1} = QA([{found}], Question: {_argument(question)})")
+    results = ", ".join(f"R{number}" for number in range(1, len(titles) + 1))
+    action = f"R{len(titles) + 1} = QA([{results}], Question: {_argument(question)})"
+    return *turns, GoldTurn("Answer from them.", action)
+
+
+_SEPARATORS = re.compile(r"""[\[\]{}"'`;=\n]""")
 
 
 def _argument(text: str) -> str:
-    """A text without what would end or split the arguments of an action."""
-    kept = "".join(" " if letter in _QUOTES else letter for letter in text)
+    """A text without characters that end or split the arguments of an action."""
+    text = _SEPARATORS.sub(" ", text)
     depth = 0
-    for letter in kept:
-        depth += (letter == "(") - (letter == ")")
+    for character in text:
+        depth += (character == "(") - (character == ")")
         if depth < 0:
             break
-    return kept if depth == 0 else kept.replace("(", " ").replace(")", " ")
-
-
-_QUOTES = frozenset("[]{}\"'`;=\n")
+    return text if depth == 0 else text.replace("(", " ").replace(")", " ")
 
 
 def _suite(

@@ -1,1 +1,1 @@
-"""Articles, and finding them and their paragraphs by BM25."""
+"""Retrieval of articles and their paragraphs by BM25."""

@@ -1,6 +1,6 @@
-"""Comparing short answers as HotpotQA's evaluation does (Yang et al., 2018): exact match and F1 of words.
+"""Exact match and F1 of short answers, as in HotpotQA's evaluation (Yang et al., 2018).
 
-Texts are compared in lower case, without punctuation, without the words a, an and the, and with single blanks.
+Texts are normalised: lower case, without punctuation and the words a, an and the, and with single blanks.
 """
 
 import re
@@ -8,32 +8,32 @@ import string
 from collections import Counter
 
 VERSION = "answers/1"
-"""Of these rules."""
+"""Version of these rules."""
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
 def plain(text: str) -> str:
-    """A text as it is compared."""
+    """A normalised text."""
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(*, answer: str, reference: str) -> bool:
-    """Whether two answers are the same."""
+    """Whether two answers are equal after normalisation."""
     return plain(answer) == plain(reference)
 
 
 def f1(*, answer: str, reference: str) -> float:
-    """Harmonic mean of the shares of words that the answers have in common, in [0, 1].
+    """Harmonic mean of precision and recall of words, in [0, 1].
 
-    Answers of yes, no or "noanswer" are right as a whole or not at all, as in HotpotQA's script.
+    The answers yes, no and "noanswer" must match exactly, as in HotpotQA's script.
     """
-    found, right = plain(answer), plain(reference)
-    if {found, right} & {"yes", "no", "noanswer"} and found != right:
+    given, right = plain(answer), plain(reference)
+    if {given, right} & {"yes", "no", "noanswer"} and given != right:
         return 0.0
-    words, wanted = found.split(), right.split()
-    common = sum((Counter(words) & Counter(wanted)).values())
+    words, right_words = given.split(), right.split()
+    common = sum((Counter(words) & Counter(right_words)).values())
     if not common:
         return 0.0
-    precision, recall = common / len(words), common / len(wanted)
+    precision, recall = common / len(words), common / len(right_words)
     return 2 * precision * recall / (precision + recall)

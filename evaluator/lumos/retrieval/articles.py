@@ -1,8 +1,7 @@
-"""A closed corpus of articles: `KnowledgeQuery` finds an article, `ParagraphRetrieve` the paragraphs that fit a query.
+"""A closed corpus of articles: `KnowledgeQuery` finds an article, `ParagraphRetrieve` its paragraphs for a query.
 
-Ranking is BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75) as the library bm25s computes it, over lower-case
-words without endings for number and tense. Equal scores keep the order of the corpus, so the same query always finds
-the same.
+Ranking is BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75) with the library bm25s, over lower-case words without
+endings for number and tense. Ties keep the order of the corpus, so that results are deterministic.
 """
 
 import logging
@@ -18,9 +17,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 VERSION = 1
-"""Of the ranking; raise it when the same query may find something else."""
+"""Version of the ranking; increase it when the results of a query may change."""
 MAX_QUERY = 1_000
-"""Characters of a query that are read."""
+"""Maximum length of a query; the rest is ignored."""
 _WORD = re.compile(r"\w+")
 _COMMON = frozenset(
     [
@@ -41,50 +40,51 @@ class Article:
 
 
 class Ranking:
-    """Texts ranked by BM25. Used from one thread at a time."""
+    """Ranks texts by BM25. Not thread-safe."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = tuple(texts)
 
     def best(self, query: str, *, count: int) -> tuple[int, ...]:
-        """Places of the texts that have a word of the query, best first, at most `count`."""
+        """Indices of at most `count` texts that share a word with the query, best first."""
         words = words_of(query[:MAX_QUERY])
         if not words or not self._texts:
             return ()
-        known = self._index.vocab_dict
-        kept = [word for word in words if word in known]
-        if not kept:
+        known = [word for word in words if word in self._index.vocab_dict]
+        if not known:
             return ()
-        # Rounded, so that the order of additions decides no tie; a stable order keeps that of the corpus.
-        scores: NDArray[Any] = self._index.get_scores(kept).round(6)
+        # Rounding removes differences by the order of additions; a stable sort keeps the order of the corpus.
+        scores: NDArray[Any] = self._index.get_scores(known).round(6)
         order = (-scores).argsort(kind="stable")[:count].tolist()
         return tuple(place for place in order if scores[place] > 0)
 
     @cached_property
     def _index(self) -> Any:
-        # Loads numpy, so it is imported only where something is looked up.
+        # Imported on first use, because it loads numpy.
         import bm25s
 
-        # It logs every index that it builds, to standard error, whatever the program's settings.
+        # bm25s logs every index to standard error, regardless of the program's settings.
         logging.getLogger("bm25s").setLevel(logging.WARNING)
         index = bm25s.BM25(k1=1.5, b=0.75)
-        # A text without words would have no row; a word that no query has gives it one.
+        # A text without words needs a placeholder, or it would have no row.
         index.index([words_of(text) or ["\0"] for text in self._texts], show_progress=False)
         return index
 
 
 class Corpus:
-    """Articles by title. Used from one thread at a time."""
+    """Articles by title. Not thread-safe."""
 
     def __init__(self, articles: Sequence[Article]) -> None:
         self._articles = tuple(articles)
         self._by_title = {_plain(article.title): article for article in reversed(self._articles)}
-        self._ranking = Ranking([_searched(article) for article in self._articles])
+        # The title has the weight of five mentions in the text.
+        texts = [" ".join([article.title] * 5 + list(article.paragraphs)) for article in self._articles]
+        self._ranking = Ranking(texts)
         self._paragraphs: dict[str, Ranking] = {}
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the articles and how they are found."""
+        """SHA-256 over the articles and the version of the ranking."""
         articles = [[article.title, list(article.paragraphs)] for article in self._articles]
         return canonical_json.digest({"ranking": VERSION, "articles": articles})
 
@@ -94,8 +94,8 @@ class Corpus:
         return self._by_title
 
     def find(self, entity: str) -> Article | None:
-        """The article of this title, in any case and with or without an article before it; otherwise the best match of
-        titles and texts; None if no word of it occurs."""
+        """The article of this title, ignoring case and a leading a, an or the; otherwise the best match of titles and
+        texts; None if no word occurs."""
         exact = self._by_title.get(_plain(entity))
         if exact is not None:
             return exact
@@ -103,29 +103,24 @@ class Corpus:
         return self._articles[best[0]] if best else None
 
     def paragraphs(self, *, article: Article, query: str, count: int) -> tuple[str, ...]:
-        """The paragraphs of an article that fit a query best, best first; its first ones if no word occurs."""
+        """The paragraphs of an article that match a query best, best first; its first ones if no word occurs."""
         ranking = self._paragraphs.setdefault(article.title, Ranking(article.paragraphs))
         best = ranking.best(query, count=count) or tuple(range(min(count, len(article.paragraphs))))
         return tuple(article.paragraphs[place] for place in best)
 
 
 def words_of(text: str) -> list[str]:
-    """The words that count, in lower case and without endings."""
-    return [_stem(word) for word in _WORD.findall(text.lower()) if word not in _COMMON]
+    """The words of a text except stop words, in lower case and without endings."""
 
+    def stem(word: str) -> str:
+        for ending in ("ies", "es", "s", "ing", "ed"):
+            if word.endswith(ending) and len(word) - len(ending) >= 3:
+                return word[: -len(ending)]
+        return word
 
-def _stem(word: str) -> str:
-    for ending in ("ies", "es", "s", "ing", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)]
-    return word
+    return [stem(word) for word in _WORD.findall(text.lower()) if word not in _COMMON]
 
 
 def _plain(title: str) -> str:
     words = title.strip().strip(".\"'").lower().split()
     return " ".join(words[1:] if len(words) > 1 and words[0] in {"a", "an", "the"} else words)
-
-
-def _searched(article: Article) -> str:
-    # The title counts as much as five mentions in the text.
-    return " ".join([article.title] * 5 + list(article.paragraphs))

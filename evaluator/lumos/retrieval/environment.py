@@ -1,4 +1,4 @@
-"""The tools `KnowledgeQuery` and `ParagraphRetrieve` over a closed corpus, and what `QA` is asked."""
+"""The tools `KnowledgeQuery` and `ParagraphRetrieve` over a closed corpus, and the description of `QA`."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -19,7 +19,7 @@ def retrieval_tools(*, paragraphs: int) -> tuple[Tool, ...]:
     """The three tools.
 
     Args:
-        paragraphs: how many `ParagraphRetrieve` returns.
+        paragraphs: number of results of `ParagraphRetrieve`.
     """
     best = "the paragraph that fits" if paragraphs == 1 else f"the {paragraphs} paragraphs that fit"
     return (
@@ -50,20 +50,21 @@ class UnboundError(ValueError):
 
 
 def bound(call: Call, *, parameters: Sequence[Parameter]) -> Mapping[str, str]:
-    """The arguments of an action by parameter, with values in place of references and without the brackets of a list.
+    """The arguments of an action by parameter, with references replaced by values, without the brackets of a list.
 
     Raises:
-        UnboundError: they do not fit the tool.
+        UnboundError: the arguments do not fit the tool.
     """
     try:
         (action,) = read_actions(text=f"R1 = {call.tool}({call.arguments})", tools=(call.tool,)).actions
-        found = bind_arguments(action=action, parameters=parameters)
+        arguments = bind_arguments(action=action, parameters=parameters)
     except (TurnSyntaxError, BindingError, ValueError) as error:
         raise UnboundError(f"The arguments of {call.tool} cannot be read: {error}.") from None
-    return {
-        name: _inner(substitute(text=one.text, references=one.references, values=call.values))
-        for name, one in found.items()
-    }
+    values = {}
+    for name, argument in arguments.items():
+        text = substitute(text=argument.text, references=argument.references, values=call.values).strip()
+        values[name] = text[1:-1].strip() if text.startswith("[") and text.endswith("]") else text
+    return values
 
 
 def find_article(call: Call, *, corpus: Corpus) -> Outcome:
@@ -89,22 +90,17 @@ def find_paragraphs(call: Call, *, corpus: Corpus, count: int) -> Outcome:
             ActionProblem.BAD_ARGUMENTS, f"{PARAGRAPHS} has one result, and the action names {call.outputs}."
         )
     try:
-        given = bound(call, parameters=(Parameter("knowledge"), Parameter("query", aliases=("question",))))
+        arguments = bound(call, parameters=(Parameter("knowledge"), Parameter("query", aliases=("question",))))
     except UnboundError as error:
         return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
-    article = corpus.find(given["knowledge"].partition("\n")[0])
+    knowledge = arguments["knowledge"]
+    article = corpus.find(knowledge.partition("\n")[0])
     if article is None:
-        message = f"There is no article {given['knowledge'][:100]!r}; {PARAGRAPHS} takes a result of {KNOWLEDGE}."
+        message = f"There is no article {knowledge[:100]!r}; {PARAGRAPHS} takes a result of {KNOWLEDGE}."
         return Refused(ActionProblem.BAD_ARGUMENTS, message)
-    return Made(("\n".join(corpus.paragraphs(article=article, query=given["query"], count=count)),))
+    return Made(("\n".join(corpus.paragraphs(article=article, query=arguments["query"], count=count)),))
 
 
 def text_of(article: Article) -> str:
-    """An article as a text, whose first line is its title."""
+    """An article as text, with its title in the first line."""
     return "\n".join((article.title, *article.paragraphs))
-
-
-def _inner(text: str) -> str:
-    """What stands in the brackets of a list."""
-    text = text.strip()
-    return text[1:-1].strip() if text.startswith("[") and text.endswith("]") else text

@@ -1,5 +1,5 @@
 """LUMOS (Yin et al., 2024): planning and grounding modules, and the baselines of its comparison.
 
-- `templates`: conversations as the modules were trained on
+- `templates`: the conversations that the modules are trained on
 - `strategy`: the planners
 """

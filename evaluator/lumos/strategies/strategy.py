@@ -23,14 +23,14 @@ from evaluator.lumos.strategies.templates import (
 )
 
 MAX_COMPLETION = 512
-"""Tokens, as in the released evaluators."""
+"""Maximum number of tokens of a reply, as in the released evaluators."""
 EXACT = frozenset({"Calculator", "SetEquation", "SolveEquation", "SolveInequality", "Define", "Count", "Code", "SQL"})
-"""Tools whose actions name earlier results by reference. Where others are offered, grounding is told the results."""
+"""Tools whose actions need only references to earlier results. With other tools, prompts for grounding include them."""
 _HEAD = re.compile(r"Subgoal[ \t]{0,9}[0-9]{1,9}[ \t]{0,9}:[ \t]{0,9}", re.IGNORECASE | re.ASCII)
 
 
 class LumosStrategy:
-    """What the strategies have in common: one call of a language model for each turn, and no sampling."""
+    """Base class: one call of a language model per turn, without sampling."""
 
     name: ClassVar[str]
     description: ClassVar[str]
@@ -38,21 +38,21 @@ class LumosStrategy:
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
     in_turns: ClassVar[bool] = True
     modules: ClassVar[tuple[str, ...]] = ()
-    """Roles besides planning that may have a model of their own."""
+    """Roles besides planning that may have a separate model."""
     formulation: ClassVar[Formulation] = Formulation.INTEGRATED
 
     def converse(self, request: PlannerRequest) -> Conversation:
         """See `Strategy`. The draft's plan is the answer to the turn, with the fields of a `TurnResponse`."""
         if not isinstance(request, TurnRequest):
-            raise TypeError(f"{self.name} is asked turn by turn")
+            raise TypeError(f"{self.name} answers requests of single turns")
         return self._turn(request)
 
     def prompt(self, request: TurnRequest) -> str:
-        """What the model is asked in a turn."""
+        """The prompt of a turn."""
         raise NotImplementedError
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
-        """What the model's reply means."""
+        """Parse the model's reply."""
         raise NotImplementedError
 
     def _turn(self, request: TurnRequest) -> Generator[Sequence[Call], Sequence[Answer], Draft]:
@@ -119,7 +119,7 @@ class Integrated(LumosStrategy):
         head = _HEAD.match(subgoal)
         named = subgoal[head.end() :].strip() if head else ""
         if not marker:
-            # Read as actions, it gives the planner an error that says what was expected.
+            # Parsing it as actions reports an error with the expected form.
             return {"actions": text}
         return {"actions": actions.strip(), **({"subgoal": named} if named else {})}
 
@@ -140,7 +140,7 @@ class ChainOfThought(LumosStrategy):
 
 
 class Direct(LumosStrategy):
-    """The paper's direct baseline: answers at once."""
+    """The paper's direct baseline: answers immediately."""
 
     name = "lumos/direct"
     description = "LUMOS's direct baseline: answers at once, without reasoning or tools."
@@ -154,7 +154,7 @@ class Direct(LumosStrategy):
 
 
 def results_matter(tools: Sequence[OfferedTool]) -> bool:
-    """Whether grounding is told the results of earlier subgoals."""
+    """Whether prompts for grounding include the results of earlier subgoals."""
     return any(tool.name not in EXACT for tool in tools)
 
 

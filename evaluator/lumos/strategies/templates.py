@@ -1,10 +1,9 @@
-"""LUMOS's conversations as texts: exactly those of the released code, turn markers included.
+"""LUMOS's conversations as text, identical to the released code, including turn markers.
 
-They are for checkpoints without a chat template. The results of actions are the bare results, as in LUMOS's training
-data; its evaluators fed back the whole text after the last `=`.
+They are for checkpoints without a chat template. Results of actions are inserted without the action, as in LUMOS's
+training data; its evaluators inserted the whole text after the last `=`.
 
-Not from the released code are the prompts of the baselines, which it does not have: integrated, chain of thought and
-direct, in the same style.
+The released code lacks the baselines. Their prompts (integrated, chain of thought and direct) follow its style.
 """
 
 from collections.abc import Sequence
@@ -32,16 +31,16 @@ _DIRECT = "Please answer the given task.\n" + _TASK
 
 
 def task_text(task: RequestedTask) -> str:
-    """The request, with the names of what it gives behind it, as LUMOS appends captions of pictures."""
+    """The request, followed by the names of its inputs. LUMOS appends captions of pictures likewise."""
     given = ", ".join(f"{name} ({kind})" for name, kind in task.resources.items())
     return f"{task.request} Given: {given}." if given else task.request
 
 
 def plan_prompt(*, task: str, past: Sequence[PastTurn]) -> str:
-    """The planning module's prompt: the first turn, or the one after the results of the last subgoal."""
+    """The planning module's prompt: for the first turn, or after the results of the last subgoal."""
     text = USER + _PLAN.format(task) + ASSISTANT
     for turn in past:
-        text += _next(turn, reply="; ".join(_numbered(turn)))
+        text += _next(turn, reply=_numbered(turn.subgoals, first=turn.index))
     return text
 
 
@@ -52,24 +51,33 @@ def ground_prompt(
 
     Args:
         task: the request.
-        tools: what is offered.
-        past: the turns before.
-        subgoals: one, or all of a one-pass plan.
-        with_results: whether the results of earlier subgoals are told, as for questions and answers.
+        tools: the offered tools.
+        past: the earlier turns.
+        subgoals: one subgoal, or all of a one-pass plan.
+        with_results: whether to include the results of earlier subgoals, as for question answering.
     """
+
+    def request(subgoals: Sequence[str], *, first: int) -> str:
+        results = [
+            f"The execution result for Subgoal {turn.index} is {result_of(turn)}."
+            for turn in past
+            if with_results and turn.index < first
+        ]
+        based = f" The grounding could be based on the following results: {' '.join(results)}" if results else ""
+        word = "Subgoal" if len(subgoals) == 1 else "Subgoals"
+        return f"{word} to be grounded: {_numbered(subgoals, first=first)}{based}{ASSISTANT}"
+
     text = USER + _GROUND.format(names=_names(tools), tools=_described(tools), task=task)
     for turn in past:
-        text += f"{_wanted(turn.subgoals, first=turn.index)}{_based(past, before=turn.index) if with_results else ''}"
-        text += f"{ASSISTANT}{_actions(turn)}\n{USER}"
-    number = len(past) + 1
-    return f"{text}{_wanted(subgoals, first=number)}{_based(past, before=number) if with_results else ''}{ASSISTANT}"
+        text += f"{request(turn.subgoals, first=turn.index)}{_actions(turn)}\n{USER}"
+    return text + request(subgoals, first=len(past) + 1)
 
 
 def integrated_prompt(*, task: str, tools: Sequence[OfferedTool], past: Sequence[PastTurn]) -> str:
-    """The prompt of a module that gives a subgoal and its actions together."""
+    """The prompt of a module that writes a subgoal with its actions."""
     text = USER + _INTEGRATED.format(task, names=_names(tools), tools=_described(tools)) + ASSISTANT
     for turn in past:
-        text += _next(turn, reply=f"{'; '.join(_numbered(turn))} {ACTIONS}{_actions(turn)}")
+        text += _next(turn, reply=f"{_numbered(turn.subgoals, first=turn.index)} {ACTIONS}{_actions(turn)}")
     return text
 
 
@@ -79,12 +87,12 @@ def reasoning_prompt(task: str) -> str:
 
 
 def direct_prompt(task: str) -> str:
-    """The prompt of the baseline that answers at once."""
+    """The prompt of the direct baseline."""
     return USER + _DIRECT.format(task) + ASSISTANT
 
 
 def result_of(turn: PastTurn) -> str:
-    """The bare result of a turn: that of its last action, or why there is none."""
+    """The result of a turn's last action, or its error."""
     if turn.error:
         return turn.error
     last = turn.results[-1] if turn.results else None
@@ -95,25 +103,12 @@ def result_of(turn: PastTurn) -> str:
 
 def _next(turn: PastTurn, *, reply: str) -> str:
     keep = KEEP if turn.index > 1 else ""
-    told = f"The executed result for Subgoal {turn.index} is {result_of(turn)}. Should we stop planning?"
-    return f"{keep}{reply}\n{USER}{told}{ASSISTANT}"
+    question = f"The executed result for Subgoal {turn.index} is {result_of(turn)}. Should we stop planning?"
+    return f"{keep}{reply}\n{USER}{question}{ASSISTANT}"
 
 
-def _numbered(turn: PastTurn) -> list[str]:
-    return [f"Subgoal {number}: {text}" for number, text in enumerate(turn.subgoals, start=turn.index)]
-
-
-def _wanted(subgoals: Sequence[str], *, first: int) -> str:
-    word = "Subgoal" if len(subgoals) == 1 else "Subgoals"
-    listed = "; ".join(f"Subgoal {number}: {text}" for number, text in enumerate(subgoals, start=first))
-    return f"{word} to be grounded: {listed}"
-
-
-def _based(past: Sequence[PastTurn], *, before: int) -> str:
-    told = [
-        f"The execution result for Subgoal {turn.index} is {result_of(turn)}." for turn in past if turn.index < before
-    ]
-    return f" The grounding could be based on the following results: {' '.join(told)}" if told else ""
+def _numbered(subgoals: Sequence[str], *, first: int) -> str:
+    return "; ".join(f"Subgoal {number}: {text}" for number, text in enumerate(subgoals, start=first))
 
 
 def _actions(turn: PastTurn) -> str:

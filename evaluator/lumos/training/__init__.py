@@ -1,12 +1,10 @@
-"""Training LUMOS's modules and baselines of Lilliput size: `planarena train lumos`.
+"""Training LUMOS's modules and baselines of Lilliput size: `planarena lumos train`.
 
-- `conversations`: LUMOS's training data as prompts and replies
-- `tokens`: the same as numbers
-- `training`: from random weights to a folder
-- `study`: the paper's comparison, over several seeds
-- `shipping`, `command`: what comes with PlanArena, and the command
+- `training`: reading of conversations, tokenizer, and training to an exported folder
+- `variants`, `study`: the paper's comparison, over several seeds
+- `command`: the commands
 
-Nothing is imported here: most of it needs torch.
+Imports no submodules, because most need torch.
 """
 
 __all__: list[str] = []

@@ -1,4 +1,4 @@
-"""What `planarena lumos train`, `compare` and `ship` do."""
+"""Implementation of `planarena lumos train` and `ship`."""
 
 import json
 import shutil
@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from evaluator.lumos.training import training
-from evaluator.lumos.training.study import COLUMNS, kept_scores, table
-from evaluator.lumos.training.training import Order, Recipe, train_module
+from evaluator.lumos.training.study import COLUMNS, recorded_scores, table
+from evaluator.lumos.training.training import Order, train_module
 from evaluator.lumos.training.variants import BASE, DATASET, FORMS, MODULES, VARIANTS, Module
 from evaluator.planners.language_models.shipped import FOLDER, LUMOS, LUMOS_MODULES
 from evaluator.training.export import parameters_of, update_lock
@@ -19,7 +19,7 @@ from evaluator.training.loop import Progress
 from evaluator.training.runs import ChoiceError
 
 SHIPPED = FOLDER.parent / "lumos-base"
-"""The base that comes with PlanArena, so that modules are trained in minutes."""
+"""The shipped base, with which training a module takes minutes."""
 
 
 def train(
@@ -28,59 +28,46 @@ def train(
     """Train a module of the comparison and return its folder, or None if it stopped early.
 
     Args:
-        name: of `MODULES`.
+        name: name in `MODULES`.
         data: folder of `planarena lumos convert`.
         work: folder of all modules.
         settings: `steps`, `seed`, `resume`, `stop_after`; None: the recipe's.
-        report: is told about the progress.
+        report: progress callback.
 
     Raises:
         ChoiceError: there is no such module.
         DataError: the data cannot be read.
-        SettingsError: the checkpoint is of another run.
+        SettingsError: the checkpoint belongs to another run.
     """
     if name not in MODULES:
         raise ChoiceError(f"there is no module {name!r}; there are: {', '.join(MODULES)}")
     torch.set_num_threads(1)
     module = MODULES[name]
-    given = {key: value for key, value in settings.items() if value is not None}
-    seed, recipe = given.get("seed", 0), _recipe_of(module)
-    recipe = replace(recipe, steps=given.pop("steps", recipe.steps))
+    options = {key: value for key, value in settings.items() if value is not None}
+    seed = options.get("seed", 0)
+    recipe = training.FIRST if module.base is None else training.BASE if module.form == BASE else training.MODULE
+    recipe = replace(recipe, steps=options.pop("steps", recipe.steps))
     folder, base = module.folder(work=work, seed=seed), None
     if module.base is not None:
-        base = _base(module.base, work=work, seed=seed)
-        if base is None:
-            raise ChoiceError(f"{name} begins as {module.base.name}, which is not trained yet")
+        base = module.base.folder(work=work, seed=seed)
+        if not (base / "model.safetensors").is_file():
+            if module.base != Module(form=BASE):
+                raise ChoiceError(f"{name} begins as {module.base.name}, which is not trained yet")
+            base = SHIPPED
     folder.parent.mkdir(parents=True, exist_ok=True)
     order = Order(
         data=tuple(data / f"{form}.jsonl" for form in (FORMS if module.form == BASE else (module.form,))),
         out=folder, base=base, recipe=recipe,
         datasets=(DATASET.format(module.only),) if module.only else (),
-        without=(DATASET.format(module.without),) if module.without else (), **given,
+        without=(DATASET.format(module.without),) if module.without else (), **options,
     )  # fmt: skip
     return train_module(order, report=report)
 
 
-def _recipe_of(module: Module) -> Recipe:
-    if module.base is None:
-        return training.FIRST
-    return training.BASE if module.form == BASE else training.MODULE
-
-
-def _base(module: Module, *, work: Path, seed: int) -> Path | None:
-    """The folder of a base, or of the one that comes with PlanArena; None: it is neither trained nor shipped."""
-    own = module.folder(work=work, seed=seed)
-    if (own / "model.safetensors").is_file():
-        return own
-    return SHIPPED if module == Module(form=BASE) else None
-
-
 _MEASURED: Mapping[str, str] = {
-    "plan-iterative": "iterative",
-    "ground-iterative": "iterative",
-    "integrated": "integrated",
-}
-"""The variant of the comparison that has a module."""
+    "plan-iterative": "iterative", "ground-iterative": "iterative", "integrated": "integrated",
+}  # fmt: skip
+"""The measured variant of each module."""
 _TITLES: Mapping[str, str] = {
     "plan-iterative": "what to do next",
     "ground-iterative": "subgoals to actions",
@@ -89,11 +76,11 @@ _TITLES: Mapping[str, str] = {
 
 
 def ship(*, work: Path, seed: int, weights: Path = FOLDER.parent) -> list[Path]:
-    """Copy the modules of a seed to where they are shipped from, with their cards, and lock their digests.
+    """Copy the modules of a seed, with their cards, into the folder of shipped weights, and lock their digests.
 
     Args:
         work: folder of the comparison.
-        seed: whose modules are shipped.
+        seed: seed of the modules.
         weights: the folder of all shipped weights.
 
     Raises:
@@ -118,7 +105,7 @@ def _trained(module: str, *, work: Path, seed: int) -> Path:
 
 def _card(*, module: str, work: Path, seed: int) -> str:
     folder, variant = _trained(module, work=work, seed=seed), VARIANTS[_MEASURED[module]]
-    measured = kept_scores(variant=variant, seed=seed, work=work)
+    measured = recorded_scores(variant=variant, seed=seed, work=work)
     if measured is None or not (folder / "model.safetensors").is_file():
         raise ChoiceError(f"{folder} is not trained and measured yet: see `planarena lumos train` and `compare`")
     record = json.loads((folder / "training.json").read_text())

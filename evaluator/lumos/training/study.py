@@ -24,69 +24,64 @@ COLUMNS = (*GROUPS, ALL)
 
 
 def measure(*, variant: Variant, seed: int, work: Path, evaluator: Evaluator) -> Measured:
-    """Run a variant with the networks of a seed on the tasks of its groups, or read what was measured before.
+    """Run a variant with the networks of a seed on the tasks of its groups, or read its recorded scores.
 
     Raises:
-        ChoiceError: a network was not trained yet.
+        ChoiceError: a network is not trained yet.
     """
-    if (before := kept_scores(variant=variant, seed=seed, work=work)) is not None:
-        return before
-    missing = [
-        module.name
-        for module in variant.modules
-        if not (module.folder(work=work, seed=seed) / "model.safetensors").is_file()
-    ]
+    if (recorded := recorded_scores(variant=variant, seed=seed, work=work)) is not None:
+        return recorded
+    folders = {module.name: module.folder(work=work, seed=seed) for module in variant.modules}
+    missing = [name for name, folder in folders.items() if not (folder / "model.safetensors").is_file()]
     if missing:
         raise ChoiceError(f"{variant.name}: {' and '.join(missing)} with the seed {seed} is not trained yet")
-    folders = [module.folder(work=work, seed=seed) for module in variant.modules]
-    # A page of results has hundreds of tokens: small batches, or memory runs out.
-    models = [LocalModel.from_folder(folder, rows=_ROWS) for folder in folders]
+    # Small batches limit memory: a page of results has hundreds of tokens.
+    models = [LocalModel.from_folder(folder, rows=_ROWS) for folder in folders.values()]
     planner = strategy_planner_of(
         strategy=named_strategy(f"{variant.strategy}:model").strategy(with_model=True), model=models[0],
         name=variant.name, modules={Role.GROUND: models[1]} if len(models) > 1 else {},
     )  # fmt: skip
     tasks = [task.key for task in evaluator.suite.tasks if task.metric in variant.groups]
     scores = {record.task: record.score or 0.0 for record in evaluator.run(planner=planner, tasks=tasks)}
-    _kept(variant=variant, seed=seed, work=work).write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
+    path = _scores_path(variant=variant, seed=seed, work=work)
+    path.write_text(json.dumps(dict(sorted(scores.items())), indent=1) + "\n")
     return Measured(variant=variant.name, seed=seed, scores=scores)
 
 
-def kept_scores(*, variant: Variant, seed: int, work: Path) -> Measured | None:
-    """What was measured before; None: nothing."""
-    path = _kept(variant=variant, seed=seed, work=work)
+def recorded_scores(*, variant: Variant, seed: int, work: Path) -> Measured | None:
+    """The recorded scores, if there are any."""
+    path = _scores_path(variant=variant, seed=seed, work=work)
     if not path.is_file():
         return None
     return Measured(variant=variant.name, seed=seed, scores=json.loads(path.read_text()))
 
 
-def _kept(*, variant: Variant, seed: int, work: Path) -> Path:
+def _scores_path(*, variant: Variant, seed: int, work: Path) -> Path:
     return work / f"seed-{seed}" / f"{variant.name.replace(' ', '-').replace(',', '')}.scores.json"
 
 
 def measure_all(
     *, work: Path, seeds: Sequence[int], evaluator: Evaluator, say: Callable[[str], None]
 ) -> list[Measured]:
-    """All variants whose networks are trained, with all seeds; says which are not."""
+    """Measure all variants with all seeds. Reports and skips untrained ones."""
     torch.set_num_threads(1)
-    found = []
+    measured = []
     for seed in seeds:
         for variant in VARIANTS.values():
             try:
-                found.append(measure(variant=variant, seed=seed, work=work, evaluator=evaluator))
+                measured.append(measure(variant=variant, seed=seed, work=work, evaluator=evaluator))
             except ChoiceError as error:
                 say(str(error))
-    return found
+    return measured
 
 
 def table(measured: Sequence[Measured]) -> list[tuple[str, ...]]:
-    """A row for each variant: the share of solved tasks of each group and of all, with 95 % intervals, and by seed."""
+    """A row per variant: the share of solved tasks of each group and of all, with 95 % intervals, and by seed."""
     rows = []
     for name in VARIANTS:
-        own = [one for one in measured if one.variant == name]
-        if not own:
-            continue
-        cells = [_cell([one.scores for one in own], group=group) for group in COLUMNS]
-        rows.append((name, *cells, by_seed([one.scores for one in own])))
+        scores = [result.scores for result in measured if result.variant == name]
+        if scores:
+            rows.append((name, *(_cell(scores, group=group) for group in COLUMNS), by_seed(scores)))
     return rows
 
 
@@ -96,10 +91,11 @@ def markdown(*, measured: Sequence[Measured], seeds: Sequence[int]) -> str:
     lines = [f"| {' | '.join(headings)} |", "|---" * len(headings) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in table(measured)]
     lines += ["", "| difference, all tasks that both were measured on | mean |", "|---|---|"]
-    lines += [f"| {name} | {in_words(one, signed=True)} |" for name, one in differences(measured, pairs=PAIRS)]
+    for name, mean in differences(measured, pairs=PAIRS):
+        lines.append(f"| {name} | {in_words(mean, signed=True)} |")
     caption = (
         f"Share of solved tasks. Seeds {', '.join(map(str, seeds))}. Means with 95 % intervals, bootstrapped over "
-        "tasks; a task's results of all seeds are one cluster."
+        "tasks; a task's results over all seeds form one cluster."
     )
     return "\n".join([*lines, "", caption]) + "\n"
 
@@ -119,4 +115,4 @@ def _cell(scores: Sequence[Scores], *, group: str) -> str:
     tasks = sorted(task for task in scores[0] if group in {ALL, task.partition("/")[0]})
     if not tasks or (group == ALL and len({task.partition("/")[0] for task in tasks}) < len(GROUPS)):
         return ""
-    return in_words(clustered_mean([[one[task] for one in scores] for task in tasks]))
+    return in_words(clustered_mean([[seed[task] for seed in scores] for task in tasks]))

@@ -1,12 +1,11 @@
-"""Training a base, and modules and baselines from it, to folders that a strategy can name as `dir:FOLDER`.
+"""Training a base, and modules and baselines from it, and exporting them to folders for strategies (`dir:FOLDER`).
 
-As LUMOS's modules all begin as LLaMA-2, all networks begin as one base, whatever their seed. It has learnt from the
-conversations of all forms together: it knows the words, and looks up names and numbers in what it reads. The base
-without the held-out group comes first; the base of the other modules goes on from it.
+As LUMOS's modules all start from LLaMA-2, all networks start from one base, whatever their seed. The base is trained on
+the conversations of all forms, which teaches vocabulary and copying of names and numbers. The base without the held-out
+group is trained first; the base of the other modules continues from it.
 
-Tokens are pieces of words and of numbers, and one token for each text that all prompts share: the instructions and
-lists of tools that begin prompts are hundreds of words that never change, and cost nothing so. Any other list of
-tools is spelt.
+Tokens are pieces of words and numbers, and one token for each text that prompts share, such as the constant
+instructions and lists of tools of hundreds of words. Other lists of tools are spelt.
 """
 
 import hashlib
@@ -20,7 +19,6 @@ from typing import Any
 import torch
 from safetensors.torch import load_model
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from transformers import LlamaForCausalLM
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.execution.experts.weights import weights_digest
@@ -43,11 +41,11 @@ from evaluator.training.runs import ChoiceError, begin
 PIECES = 2000
 _TASK = "Task: "
 _COMMON = 20
-"""Prompts that must begin alike for their beginning to be a token."""
+"""Minimum number of prompts with a common beginning for it to become a token."""
 
 
 def lumos_tokenizer(exchanges: Sequence[Exchange]) -> Tokenizer:
-    """A tokenizer that is always the same for the same exchanges."""
+    """Train a tokenizer, deterministically."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.Digits(individual_digits=False), pre_tokenizers.ByteLevel(add_prefix_space=False)]
@@ -65,9 +63,9 @@ def lumos_tokenizer(exchanges: Sequence[Exchange]) -> Tokenizer:
 
 
 def fixed_texts(exchanges: Iterable[Exchange]) -> list[str]:
-    """The texts that prompts share: how they begin, and what stands between turns; longest first."""
-    beginnings = Counter(one.prompt.partition(_TASK)[0] + _TASK for one in exchanges)
-    found = [text for text, count in beginnings.items() if count >= _COMMON]
+    """The texts that prompts share: beginnings, and separators of turns; longest first."""
+    beginnings = Counter(exchange.prompt.partition(_TASK)[0] + _TASK for exchange in exchanges)
+    common = [text for text, count in beginnings.items() if count >= _COMMON]
     between = [
         f"; Initial Environment Description: None.{templates.ASSISTANT}",
         f" Should we stop planning?{templates.ASSISTANT}",
@@ -75,33 +73,30 @@ def fixed_texts(exchanges: Iterable[Exchange]) -> list[str]:
         " The grounding could be based on the following results: ", "The execution result for Subgoal ",
         "Subgoal to be grounded: ", "Subgoals to be grounded: ",
     ]  # fmt: skip
-    return sorted({*found, *between}, key=lambda text: (-len(text), text))
+    return sorted({*common, *between}, key=lambda text: (-len(text), text))
 
 
 def _texts(exchanges: Sequence[Exchange], *, fixed: Sequence[str]) -> Iterable[str]:
-    for one in exchanges:
-        yield _without(one.prompt[-1000:], fixed=fixed)
-        yield one.reply
-
-
-def _without(text: str, *, fixed: Sequence[str]) -> str:
-    for part in fixed:
-        text = text.replace(part, " ")
-    return text
+    for exchange in exchanges:
+        prompt = exchange.prompt[-1000:]
+        for part in fixed:
+            prompt = prompt.replace(part, " ")
+        yield prompt
+        yield exchange.reply
 
 
 def read_conversations(
     path: Path, *, datasets: Collection[str] = (), without: Collection[str] = ()
 ) -> Iterator[tuple[Exchange, ...]]:
-    """The conversations of a file, each as its replies with their prompts.
+    """The conversations of a file, as replies with their prompts.
 
     Args:
-        path: `{"dataset": str, "id": str, "messages": [{"role": "user" | "assistant", "content": str}]}` in each line.
-        datasets: only conversations of these; none: of all.
-        without: no conversations of these.
+        path: JSON lines of `{"dataset": str, "id": str, "messages": [{"role": "user" | "assistant", "content": str}]}`.
+        datasets: data sets to include; empty for all.
+        without: data sets to exclude.
 
     Raises:
-        DataError: a line is something else, or the file cannot be read.
+        DataError: the file cannot be read, or a line is invalid.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
@@ -110,8 +105,8 @@ def read_conversations(
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
-            wanted = (not datasets or record["dataset"] in datasets) and record["dataset"] not in without
-            conversation = tuple(exchanges_of(record["messages"])) if wanted else ()
+            is_included = (not datasets or record["dataset"] in datasets) and record["dataset"] not in without
+            conversation = tuple(exchanges_of(record["messages"])) if is_included else ()
         except (ValueError, KeyError, TypeError) as error:
             what = '{"dataset": str, "id": str, "messages": [{"role", "content"}, ...]}'
             raise DataError(f"{path}: line {number} is not {what}: {error!r}") from None
@@ -120,10 +115,10 @@ def read_conversations(
 
 
 def exchanges_of(messages: Sequence[Any]) -> Iterator[Exchange]:
-    """The replies of a conversation, each with its prompt: exactly what the strategies ask.
+    """The replies of a conversation with their prompts, which equal those of the strategies.
 
     Raises:
-        ValueError: messages of the user and the assistant do not take turns.
+        ValueError: messages of user and assistant do not alternate.
     """
     text = ""
     for place, message in enumerate(messages):
@@ -139,96 +134,87 @@ def exchanges_of(messages: Sequence[Any]) -> Iterator[Exchange]:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How long and how fast to train."""
+    """Hyperparameters of a training run."""
 
     steps: int
     learning_rate: float
 
 
 FIRST = Recipe(7000, 2e-3)
-"""Of a network that begins with random weights."""
+"""For a network with random weights."""
 BASE = Recipe(2500, 1e-3)
-"""Of a base that begins as another."""
+"""For a base that starts from another base."""
 MODULE = Recipe(300, 5e-4)
 
 _TIED = {"lm_head.weight"}
-"""Weights that are those of the embeddings, and stored once."""
+"""Weights that are shared with the embeddings, and stored once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What to train, and where to."""
+    """A training run."""
 
     data: tuple[Path, ...]
     """Files of conversations."""
     out: Path
     base: Path | None = None
-    """Folder of the network to begin with; None: random weights."""
+    """Folder of the initial network; None for random weights."""
     recipe: Recipe = FIRST
     seed: int = 0
     datasets: tuple[str, ...] = ()
-    """Learn only from conversations of these; none: from all."""
+    """Data sets to include; empty for all."""
     without: tuple[str, ...] = ()
-    """Learn from no conversation of these."""
+    """Data sets to exclude."""
     shape: Shape = field(default_factory=Shape)
     resume: bool = False
     stop_after: int | None = None
 
     @property
     def schedule(self) -> Schedule:
-        """The recipe for the loop."""
+        """The recipe as a schedule of the training loop."""
         steps, rate = self.recipe.steps, self.recipe.learning_rate
         return Schedule(steps=steps, learning_rate=rate, seed=self.seed, checkpoint_every=100)
 
 
 def train_module(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
-    """Train a module and return its folder, or None if it stopped before the end. The checkpoint lies beside it.
+    """Train a module and return its folder, or None if it stopped early. The checkpoint is next to the folder.
 
     Raises:
         DataError: the data cannot be read.
-        ChoiceError: no conversation is left to learn from.
-        SettingsError: the checkpoint is of another run.
+        ChoiceError: no conversation is left.
+        SettingsError: the checkpoint belongs to another run.
     """
     begin(checkpoint=checkpoint_of(order.out), settings=_record(order), resume=order.resume)
-    wanted = {"datasets": order.datasets, "without": order.without}
-    conversations = [one for path in order.data for one in read_conversations(path, **wanted)]
+    conversations = [
+        conversation
+        for path in order.data
+        for conversation in read_conversations(path, datasets=order.datasets, without=order.without)
+    ]
     if not conversations:
         files = ", ".join(map(str, order.data))
         raise ChoiceError(f"{files} has no conversation of {', '.join(order.datasets) or 'any data set'}")
-    tokenizer = _tokenizer(order)
-    model = _model(order, vocabulary=tokenizer.get_vocab_size())
+    if order.base is not None:
+        tokenizer = Tokenizer.from_file(str(order.base / "tokenizer.json"))
+    else:
+        # Trained on all data, including the excluded data sets, because other modules share it.
+        everything = (conversation for path in order.data for conversation in read_conversations(path))
+        tokenizer = lumos_tokenizer([exchange for conversation in everything for exchange in conversation])
+    model = new_network(vocabulary=tokenizer.get_vocab_size(), shape=order.shape, seed=order.seed)
+    if order.base is not None:
+        missing, unexpected = load_model(model, order.base / "model.safetensors", strict=False)
+        assert set(missing) <= _TIED
+        assert not unexpected
     reached = fit(
-        model=model,
-        objective=ConversationsObjective(lessons_of(conversations, tokenizer=tokenizer)),
-        schedule=order.schedule,
-        checkpoint=checkpoint_of(order.out),
-        resume=order.resume,
-        stop_after=order.stop_after,
+        model=model, objective=ConversationsObjective(lessons_of(conversations, tokenizer=tokenizer)),
+        schedule=order.schedule, checkpoint=checkpoint_of(order.out), resume=order.resume, stop_after=order.stop_after,
         report=report,
-    )
+    )  # fmt: skip
     if reached < order.schedule.steps:
         return None
     export_transformers(model.eval(), order.out)
     write_tokenizer(tokenizer=tokenizer, folder=order.out)
     write_record(folder=order.out, record=_record(order))
     return order.out
-
-
-def _tokenizer(order: Order) -> Tokenizer:
-    """The base's, or one for all of the data: also for what this network does not learn from, and others will."""
-    if order.base is not None:
-        return Tokenizer.from_file(str(order.base / "tokenizer.json"))
-    exchanges = [one for path in order.data for conversation in read_conversations(path) for one in conversation]
-    return lumos_tokenizer(exchanges)
-
-
-def _model(order: Order, *, vocabulary: int) -> LlamaForCausalLM:
-    model = new_network(vocabulary=vocabulary, shape=order.shape, seed=order.seed)
-    if order.base is not None:
-        missing, unexpected = load_model(model, order.base / "model.safetensors", strict=False)
-        assert set(missing) <= _TIED
-        assert not unexpected
-    return model
 
 
 def _record(order: Order) -> dict[str, JsonValue]:

@@ -1,4 +1,4 @@
-"""The paper's comparison (LUMOS, section 4.3) on lumos-mini: the modules of each variant, and what they learn from."""
+"""The paper's comparison (LUMOS, section 4.3) on lumos-mini: the modules of each variant, and their training data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from pathlib import Path
 
 DATASET = "lumos-mini-{}"
 HELD_OUT = "web"
-"""The group that modules do not see which are to generalise to it."""
+"""The group that is held out to measure generalisation."""
 BASE = "base"
 FORMS = (
     "plan_iterative", "ground_iterative", "plan_onetime", "ground_onetime", "integrated", "chain_of_thought", "direct",
@@ -19,26 +19,26 @@ class Module:
     """A network to train."""
 
     form: str
-    """Of the training data: a file of `planarena lumos convert`, without its ending; `base`: all of them."""
+    """Form of the training data, a file of `planarena lumos convert` without suffix; `base`: all of them."""
     only: str = ""
-    """The one group that it learns from; empty: all."""
+    """The only group of its training data; empty for all."""
     without: str = ""
-    """The group that it does not learn from; empty: none."""
+    """The group excluded from its training data, if any."""
 
     @property
     def name(self) -> str:
-        """Of its folder, without the seed."""
+        """Name of its folder, without the seed."""
         return self.form + (f"@{self.only}" if self.only else "") + (f"-{self.without}" if self.without else "")
 
     @property
     def base(self) -> "Module | None":
-        """What it begins as; None: random weights. Where a group is held out, the base has not seen it either."""
+        """The initial network; None for random weights. A group that is held out is also held out from the base."""
         if self.form != BASE:
             return Module(form=BASE, without=self.without)
         return None if self.without else Module(form=BASE, without=HELD_OUT)
 
     def folder(self, *, work: Path, seed: int) -> Path:
-        """Where its network lies. There is one base for the modules of all seeds, as LUMOS's all begin as LLaMA-2."""
+        """Folder of its network. The modules of all seeds share one base, as LUMOS's all start from LLaMA-2."""
         return work / self.name if self.form == BASE else work / f"seed-{seed}" / self.name
 
 
@@ -50,13 +50,13 @@ class Variant:
     strategy: str
     plan: Module
     ground: Module | None = None
-    """Of its own for grounding; None: the same network does everything."""
+    """Separate module for grounding; None if one network does both."""
     groups: tuple[str, ...] = GROUPS
-    """Those that it is measured on."""
+    """The groups that it is measured on."""
 
     @property
     def modules(self) -> tuple[Module, ...]:
-        """All of its networks."""
+        """All its networks."""
         return (self.plan,) if self.ground is None else (self.plan, self.ground)
 
 
@@ -88,4 +88,4 @@ VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in (*_FORMU
 _LEARNERS = tuple(module for variant in VARIANTS.values() for module in variant.modules)
 _BASES = (Module(form=BASE, without=HELD_OUT), Module(form=BASE))
 MODULES: Mapping[str, Module] = {module.name: module for module in (*_BASES, *_LEARNERS)}
-"""Everything to train, by name, in an order in which it can be trained."""
+"""All networks by name, in the order of training."""

@@ -1,1 +1,1 @@
-"""Recorded walks through web sites, of which each step is predicted: Mind2Web."""
+"""Prediction of the steps of recorded walks through web sites: Mind2Web."""

@@ -1,8 +1,8 @@
-"""Making the suite's file from the released files of Mind2Web (Deng et al., 2023; CC BY 4.0).
+"""Builds the suite's file from the released files of Mind2Web (Deng et al., 2023; CC BY 4.0).
 
-They are lists of tasks, each with the page and the elements of every step. The ranks of the elements come from a file
-of their own: the released `scores_all_data.pkl` is a pickle, which can run code and is not read; convert its `ranks` to
-JSON, `{"<annotation_id>_<action_uid>": {"<backend_node_id>": rank}}`, where 0 is the best.
+They are lists of tasks, with the page and the elements of every step. The ranks of the elements are in a separate file.
+The released `scores_all_data.pkl` is a pickle, which can run code and is not read; convert its `ranks` to JSON,
+`{"<annotation_id>_<action_uid>": {"<backend_node_id>": rank}}`, where 0 is the best.
 """
 
 import json
@@ -14,22 +14,22 @@ from typing import Any
 from evaluator.lumos.web.steps import OPERATIONS, POOL, Step, StepFileError, Walk, write_walk
 
 LONGEST = 60
-"""Characters of an element in words."""
-_TELLING = ("aria_label", "aria-label", "title", "placeholder", "alt", "name", "value", "type", "role", "id")
+"""Maximum length of an element's description."""
+_DESCRIPTIVE = ("aria_label", "aria-label", "title", "placeholder", "alt", "name", "value", "type", "role", "id")
 _VOID = frozenset({"area", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"})
 
 
 def build(*, pages: Path, ranks: Path, target: Path, report: Callable[[str], None] = lambda _: None) -> int:
-    """Write the suite's file; it appears whole or not at all.
+    """Write the suite's file atomically.
 
     Args:
-        pages: folder with the released `*.json` of one or more test splits; one file after the other is read.
-        ranks: the elements' ranks.
-        target: the file.
-        report: told of each file that was read.
+        pages: folder with the released `*.json` of one or more test splits.
+        ranks: file of the elements' ranks.
+        target: the suite's file.
+        report: called with a message for each file.
 
     Returns:
-        How many tasks it has.
+        The number of tasks.
 
     Raises:
         StepFileError: a file does not have the released form.
@@ -37,17 +37,19 @@ def build(*, pages: Path, ranks: Path, target: Path, report: Callable[[str], Non
     files = sorted(pages.glob("*.json"))
     if not files:
         raise StepFileError(f"{pages} has no JSON files")
-    known = _object(ranks)
+    known = _json(ranks)
+    if not isinstance(known, dict):
+        raise StepFileError(f"{ranks} holds no object of ranks")
     target.parent.mkdir(parents=True, exist_ok=True)
-    half_written = target.with_suffix(".part")
+    partial = target.with_suffix(".part")
     count = 0
-    with half_written.open("w", encoding="utf-8") as out:
+    with partial.open("w", encoding="utf-8") as out:
         for file in files:
             for walk in _walks(file, ranks=known):
                 out.write(write_walk(walk))
                 count += 1
             report(f"{file}: {count} tasks")
-    half_written.replace(target)
+    partial.replace(target)
     return count
 
 
@@ -68,10 +70,10 @@ def walk_of(task: Mapping[str, Any], *, ranks: Mapping[str, Any]) -> Walk:
     recorded = task["action_reprs"]
     steps = []
     for place, action in enumerate(task["actions"]):
-        found = ranks.get(f"{name}_{action['action_uid']}")
-        if not isinstance(found, Mapping):
+        step_ranks = ranks.get(f"{name}_{action['action_uid']}")
+        if not isinstance(step_ranks, Mapping):
             raise ValueError(f"the file of ranks lacks {name}_{action['action_uid']}")
-        steps.append(_step(action, recorded=str(recorded[place]), ranks=found))
+        steps.append(_step(action, recorded=str(recorded[place]), ranks=step_ranks))
     return Walk(
         key=name, text=str(task["confirmed_task"]).strip(), website=str(task["website"]), domain=str(task["domain"]),
         steps=tuple(steps),
@@ -82,10 +84,10 @@ def _step(action: Mapping[str, Any], *, recorded: str, ranks: Mapping[str, Any])
     operation = str(action["operation"]["op"]).upper()
     if operation not in OPERATIONS:
         raise ValueError(f"there is no operation {operation!r}; there are {', '.join(OPERATIONS)}")
-    positive = {str(one["backend_node_id"]) for one in action["pos_candidates"]}
+    positive = {str(candidate["backend_node_id"]) for candidate in action["pos_candidates"]}
     candidates = [*action["pos_candidates"], *action["neg_candidates"]]
-    by_node = {str(one["backend_node_id"]): one for one in candidates}
-    # Equal ranks in the order of the page, never with the right element first.
+    by_node = {str(candidate["backend_node_id"]): candidate for candidate in candidates}
+    # Ties are in the order of the page, so that the right element is not always first.
     best = sorted((node for node in by_node if node in ranks), key=lambda node: (float(ranks[node]), int(node)))[:POOL]
     texts = texts_of(str(action["cleaned_html"]), nodes=best)
     return Step(
@@ -96,27 +98,27 @@ def _step(action: Mapping[str, Any], *, recorded: str, ranks: Mapping[str, Any])
 
 
 def _words(candidate: Mapping[str, Any], *, text: str) -> str:
-    """`button "Search"`: the tag, and what the element says or is named by."""
+    """The tag and the text or a descriptive attribute, such as `button "Search"`."""
     attributes = candidate.get("attributes")
-    known = json.loads(attributes) if isinstance(attributes, str) else attributes or {}
-    named = (str(known[name]) for name in _TELLING if known.get(name))
-    said = " ".join((text or next(named, "")).split())
-    shown = said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
-    return f'{candidate["tag"]} "{shown}"' if shown else str(candidate["tag"])
+    values = json.loads(attributes) if isinstance(attributes, str) else attributes or {}
+    names = (str(values[name]) for name in _DESCRIPTIVE if values.get(name))
+    label = " ".join((text or next(names, "")).split())
+    label = label if len(label) <= LONGEST else label[: LONGEST - 1] + "…"
+    return f'{candidate["tag"]} "{label}"' if label else str(candidate["tag"])
 
 
 def texts_of(html: str, *, nodes: Iterable[str]) -> Mapping[str, str]:
-    """The text inside of elements of a page, by their `backend_node_id`."""
-    reader = _Texts(frozenset(nodes))
-    reader.feed(html)
-    reader.close()
-    return {node: " ".join(parts) for node, parts in reader.found.items()}
+    """The text inside elements of a page, by their `backend_node_id`."""
+    parser = _Texts(frozenset(nodes))
+    parser.feed(html)
+    parser.close()
+    return {node: " ".join(parts) for node, parts in parser.texts.items()}
 
 
 class _Texts(HTMLParser):
     def __init__(self, nodes: frozenset[str]) -> None:
         super().__init__()
-        self.found: dict[str, list[str]] = {}
+        self.texts: dict[str, list[str]] = {}
         self._nodes = nodes
         self._open: list[tuple[str, str]] = []
 
@@ -133,14 +135,7 @@ class _Texts(HTMLParser):
         text = data.strip()
         for _, node in self._open if text else ():
             if node in self._nodes:
-                self.found.setdefault(node, []).append(text)
-
-
-def _object(path: Path) -> Mapping[str, Any]:
-    value = _json(path)
-    if not isinstance(value, dict):
-        raise StepFileError(f"{path} holds no object of ranks")
-    return value
+                self.texts.setdefault(node, []).append(text)
 
 
 def _json(path: Path) -> Any:

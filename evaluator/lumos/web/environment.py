@@ -1,4 +1,4 @@
-"""The tools and the rules of recorded walks: a step is predicted, then the recorded one is taken (teacher forcing)."""
+"""Tools and scoring of recorded walks: each step is predicted, then the recorded step is taken (teacher forcing)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from evaluator.replies.turns.model import TurnSyntaxError
 
 OPEN = "OPEN"
 _RULES = 1
-"""Raise it when the same action may have another result, or the same walk another score."""
+"""Version of results and scores; increase it when the same actions may yield different ones."""
 _PAGE = re.compile(r"Step ([0-9]{1,4}) of [0-9]{1,4}\.")
 _REFERENCE = re.compile(r"\s*\[?\s*(?P<name>R[0-9]+)\s*\]?\s*(?:,|$)")
 _DONE = "All steps are done."
@@ -48,12 +48,12 @@ TOOLS = Catalogue(name="lumos-web", tools=MappingProxyType({tool.name: tool for 
 
 
 class WalkEnvironment:
-    """Used from one thread at a time."""
+    """The recorded walks of a file."""
 
     def __init__(self, *, walks: Mapping[str, Walk], data: str) -> None:
         """Args:
-        walks: the tasks by their keys.
-        data: digest of the file that they are from.
+        walks: the tasks by key.
+        data: digest of their file.
         """
         self._walks, self._data = walks, data
 
@@ -73,17 +73,17 @@ class WalkEnvironment:
         return [self._run(call) for call in calls]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
-        """See `Environment`: the share of the steps that were predicted, by the first action of each step."""
+        """See `Environment`: the share of correctly predicted steps, by the first action of each step."""
         del answer
         assert isinstance(task, TurnTask)
         steps = self._walks[task.scope].steps
-        found: dict[int, tuple[bool, bool]] = {}
+        predictions: dict[int, tuple[bool, bool]] = {}
         for action in (action for turn in transcript.turns for action in turn.actions):
             place = _place_of(action, steps=len(steps))
-            if place is not None and place not in found:
-                found[place] = _judged(action, step=steps[place])
-        elements = sum(element for element, _ in found.values()) / len(steps)
-        whole = sum(step for _, step in found.values()) / len(steps)
+            if place is not None and place not in predictions:
+                predictions[place] = _judged(action, step=steps[place])
+        elements = sum(element for element, _ in predictions.values()) / len(steps)
+        whole = sum(step for _, step in predictions.values()) / len(steps)
         indicators = {"step_success": whole, "element_accuracy": elements, "solved": float(whole == 1.0)}
         recorded = "\n".join(step.recorded for step in steps)
         return TurnScore(score=whole, indicators=indicators, expected=recorded)
@@ -98,18 +98,18 @@ class WalkEnvironment:
         if call.tool not in OPERATIONS:
             message = f"There is no tool {call.tool!r}; there are: {', '.join(TOOLS.tools)}."
             return Refused(ActionProblem.UNKNOWN_TOOL, message)
-        named = _REFERENCE.match(call.arguments)
-        # Only a result: a page in the planner's own words could be one that it has not reached.
-        shown = _PAGE.search(call.values.get(named["name"], "")) if named else None
-        if shown is None:
+        reference = _REFERENCE.match(call.arguments)
+        # The page must be a result. A planner could otherwise write the text of a page that it has not reached.
+        page = _PAGE.search(call.values.get(reference["name"], "")) if reference else None
+        if page is None:
             message = f"{call.tool} takes the result of the action before as its page: {call.tool}(R1, 7)."
             return Refused(ActionProblem.BAD_ARGUMENTS, message)
-        place = int(shown[1]) - 1
+        place = int(page[1]) - 1
         try:
             element = _element(call.arguments, tool=call.tool)[0]
         except _UnreadError as error:
             return Refused(ActionProblem.BAD_ARGUMENTS, str(error))
-        # A page without elements is left with any action on number 0, which fails.
+        # On a page without elements, an action on number 0 leads to the next page, and fails.
         last = max(len(steps[place].elements) - 1, 0)
         if element > last:
             message = f"There is no element {element}; the page has 0 to {last}."
@@ -128,14 +128,14 @@ def _page(steps: Sequence[Step], *, place: int) -> str:
 
 
 def _place_of(action: ActionRun, *, steps: int) -> int | None:
-    """Of which step an action was, by the page that it led to; None if it took none."""
+    """The step of an action, by the resulting page; None if it took no step."""
     if action.tool not in OPERATIONS or action.problem is not None or not action.outputs:
         return None
-    led_to = next(iter(action.outputs.values()))
-    if led_to.startswith(_DONE):
+    result = next(iter(action.outputs.values()))
+    if result.startswith(_DONE):
         return steps - 1
-    shown = _PAGE.match(led_to)
-    return int(shown[1]) - 2 if shown and int(shown[1]) >= 2 else None
+    page = _PAGE.match(result)
+    return int(page[1]) - 2 if page and int(page[1]) >= 2 else None
 
 
 def _judged(action: ActionRun, *, step: Step) -> tuple[bool, bool]:
@@ -150,21 +150,21 @@ def _judged(action: ActionRun, *, step: Step) -> tuple[bool, bool]:
 
 
 def _element(arguments: str, *, tool: str) -> tuple[int, str]:
-    """The number of the element and the text of an action, as they are written: a record has no more.
+    """The element's number and the text of an action, as literals, because records contain no resolved references.
 
     Raises:
-        _UnreadError: they cannot be read.
+        _UnreadError: the arguments cannot be parsed.
     """
     parameters = (_PAGE_GIVEN, _ELEMENT) if tool == "CLICK" else (_PAGE_GIVEN, _ELEMENT, _TEXT)
     try:
         (action,) = read_actions(text=f"R1 = {tool}({arguments})", tools=(tool,)).actions
-        found = bind_arguments(action=action, parameters=parameters)
+        bound = bind_arguments(action=action, parameters=parameters)
     except (TurnSyntaxError, BindingError, ValueError) as error:
         raise _UnreadError(f"The arguments of {tool} cannot be read: {error}.") from None
-    number = found["element"].text.strip()
+    number = bound["element"].text.strip()
     if not re.fullmatch("[0-9]{1,4}", number):
         raise _UnreadError(f"The element is the number of one on the page, not {number[:100]!r}.")
-    return int(number), found["text"].text if "text" in found else ""
+    return int(number), bound["text"].text if "text" in bound else ""
 
 
 def _plain(text: str) -> str:

@@ -1,6 +1,6 @@
-"""The file that the suite is built from: one line of JSON for each task, with the ranked elements of each step.
+"""The suite's file: a line of JSON per task, with the ranked elements of each step.
 
-`planarena lumos mind2web` makes it from the released files, which have whole pages and are larger than a site can hold.
+`planarena lumos mind2web` builds it from the released files, which contain whole pages and are too large for a site.
 """
 
 import json
@@ -11,39 +11,38 @@ from typing import Any
 from evaluator.lumos.mounted import Mounted
 
 POOL = 50
-"""Elements of a step that a planner chooses from: the best by rank."""
+"""Number of candidate elements of a step, the best by rank."""
 OPERATIONS = ("CLICK", "TYPE", "SELECT")
 STEPS = Mounted(
-    suite="mind2web",
-    files=("steps.jsonl",),
+    suite="mind2web", files=("steps.jsonl",),
     origin="the file that `planarena lumos mind2web` makes from Mind2Web's test files",
-)
+)  # fmt: skip
 
 
 class StepFileError(ValueError):
-    """A file does not have its form; the message names file and entry."""
+    """Invalid file; the message names file and entry."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One step of a recorded walk."""
+    """A step of a recorded walk."""
 
     operation: str
     """One of `OPERATIONS`."""
     value: str
     """The text that was typed or selected."""
     recorded: str
-    """The action in words."""
+    """Description of the action."""
     elements: tuple[str, ...]
-    """The best-ranked elements in words, at most `POOL`."""
+    """Descriptions of the best-ranked elements, at most `POOL`."""
     right: tuple[int, ...]
-    """Places of the right elements among them; none where the recording names none, or its rank is too low. Such a step
-    counts as failed for everyone."""
+    """Indices of the right elements; empty if the recording has none, or its rank is too low. Such a step always counts
+    as failed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk:
-    """One task."""
+    """A task."""
 
     key: str
     text: str
@@ -58,21 +57,19 @@ def write_walk(walk: Walk) -> str:
 
 
 def read_walks(path: Path) -> list[Walk]:
-    """All tasks.
+    """Read all tasks.
 
     Raises:
-        StepFileError: a line does not have the form.
+        StepFileError: a line is invalid.
     """
-    found = []
     try:
         with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                found.append(_walk(line, where=f"{path}, line {number}"))
+            walks = [_walk(line, where=f"{path}, line {number}") for number, line in enumerate(lines, start=1)]
     except (OSError, UnicodeDecodeError) as error:
         raise StepFileError(f"{path} cannot be read: {error}") from error
-    if not found:
+    if not walks:
         raise StepFileError(f"{path} has no task")
-    return found
+    return walks
 
 
 def _walk(line: str, *, where: str) -> Walk:
@@ -82,7 +79,7 @@ def _walk(line: str, *, where: str) -> Walk:
         walk = Walk(**value, steps=steps)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise StepFileError(f"{where} is no task: {type(error).__name__}: {error}") from None
-    if not walk.steps or not all(isinstance(one, str) for one in (walk.key, walk.text, walk.website, walk.domain)):
+    if not walk.steps or not all(isinstance(text, str) for text in (walk.key, walk.text, walk.website, walk.domain)):
         raise StepFileError(f"{where} is no task: it lacks steps, or a text is none")
     return walk
 

@@ -1,4 +1,4 @@
-"""The suite `mind2web`: steps of recorded walks through web sites."""
+"""The suite `mind2web`: prediction of the steps of recorded walks through web sites."""
 
 import re
 from collections.abc import Mapping
@@ -57,7 +57,7 @@ def mind2web_suite() -> Suite:
 
 
 def environment(_: Setting) -> WalkEnvironment:
-    """The recorded walks.
+    """The environment of the recorded walks.
 
     Raises:
         LookupError: the file is missing or has another form.
@@ -94,8 +94,7 @@ def _task(walk: Walk) -> TurnTask:
 
 
 def _gold(walk: Walk) -> tuple[GoldTurn, ...]:
-    """The recorded steps, with the first element of a page where none is right: what the pool allows. None where a text
-    cannot be an argument."""
+    """The recorded steps, with a page's first element if none is right. Empty if a text cannot be an argument."""
     turns = [GoldTurn("Look at the first page.", "R1 = OPEN(start)")]
     for number, step in enumerate(walk.steps, start=1):
         if _UNFIT.search(step.value):

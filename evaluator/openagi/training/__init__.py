@@ -1,12 +1,12 @@
 """Training planners: `planarena train pretrain|finetune|rltf|table`.
 
-- `corpus`: paraphrased requests with plans; `pretraining`: lilliput-planner, which reads them
-- `splits`: which tasks are learnt from; `lessons`, `finetuning`: learning their gold plans
-- `episodes`, `reinforce`, `rltf`, `feedback_run`: learning from what plans score
-- `study`: the comparison of schemes; `estimator_study`: the pre-registered one of estimators
-- `shipping`: planners of a study become shipped weights
+- `corpus`: paraphrased requests with plans; `pretraining`: lilliput-planner, which is trained on them
+- `splits`: training and test tasks; `lessons`, `finetuning`: training on gold plans
+- `episodes`, `reinforce`, `rltf`, `feedback_run`: training on the scores of plans
+- `study`: the comparison of schemes; `estimator_study`: the pre-registered comparison of estimators
+- `shipping`: ships planners of a study
 
-Nothing is imported here: most of it needs torch.
+Imports nothing, because most modules need torch.
 """
 
 __all__: list[str] = []

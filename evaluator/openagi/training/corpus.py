@@ -1,16 +1,15 @@
-"""The corpus of pretraining: requests in many other words than the suite's, with plans of imaginary annotators.
+"""The corpus of pretraining: paraphrased requests with plans of simulated annotators.
 
-What the planner can learn here: which tools have to do with which words, the forms in which the strategies of
-`evaluator.openagi.strategies` ask and are answered, and that plans shown before a request tell how to write its own.
+The planner can learn which tools belong to which words, the prompt and answer formats of
+`evaluator.openagi.strategies`, and that the plans shown in a prompt are examples to follow.
 
-What it cannot: which order of the restoring tools is right (each annotator has an order of their own, all equally
-likely), nor how careful to be (annotators leave out tools that are needed and add some that are not). A few plans of
-one annotator tell which order and how much care are in demand: that is what demonstrations, fine-tuning and task
-feedback have to add.
+It cannot learn the right order of the restoring tools, because every annotator has a random order, nor how complete
+plans should be, because annotators omit needed tools and add superfluous ones. Demonstrations, fine-tuning and task
+feedback have to teach both.
 
-None of OpenAGI's 185 requests is ever drawn, and none of their gold plans is looked at. Some words are also OpenAGI's
-("noisy", "caption", "document"), as they are English; others of OpenAGI's ("low-resolutioned", "clozed", "class label",
-"regular image") are not here, so a planner that read only these has to guess them, as a language model would.
+None of OpenAGI's 185 requests is ever drawn, and gold plans are not used. Common English words of OpenAGI ("noisy",
+"caption", "document") are included; its unusual ones ("low-resolutioned", "clozed", "class label", "regular image") are
+not, so the planner has to guess them, as a language model would.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +37,7 @@ ADJECTIVES: Mapping[str, Words] = {
     "Image Deblurring": ("blurry", "blurred", "fuzzy", "unsharp", "out-of-focus"),
     "Colorization": ("grayscale", "gray", "monochrome", "black-and-white", "colourless"),
 }
-"""What is said of an image that needs a restoring tool, before the noun."""
+"""Attributes of images that need a restoring tool."""
 
 COMPLAINTS: Mapping[str, Words] = {
     "Image Super Resolution": ("has a low resolution", "is far too small", "has too few pixels", "was shrunk"),
@@ -46,7 +45,7 @@ COMPLAINTS: Mapping[str, Words] = {
     "Image Deblurring": ("is blurry", "is out of focus", "lacks sharpness", "got blurred"),
     "Colorization": ("is in grayscale", "has no colours", "is black and white", "lost its colours"),
 }
-"""The same, behind the noun."""
+"""The same as relative clauses."""
 
 IMAGES: Words = ("image", "picture", "photo", "photograph", "snapshot", "shot")
 TEXTS: Words = ("text", "sentence", "passage", "paragraph", "note")
@@ -54,9 +53,9 @@ QUERIES: Words = ("query", "question")
 DOCUMENTS: Words = ("document", "article", "report", "story")
 
 MASKED: Words = ("masked", "cloze", "gapped", "incomplete", "partly hidden")
-"""What is said of a text with a missing word, before the noun."""
+"""Attributes of texts with a missing word."""
 GAPS: Words = ("with a masked word", "with a blank in it", "that lacks a word", "with one word hidden", "with a gap")
-"""The same, behind the noun."""
+"""The same, after the noun."""
 
 RESTORE: Words = (
     "restore it", "repair it", "get the clean {image}", "bring back the original {image}", "make it a normal {image}",
@@ -78,7 +77,7 @@ RESULTS: Mapping[str, Words] = {
     "Sentiment Analysis": ("sentiment", "mood", "polarity", "opinion, positive or negative,"),
     "Text Generation": ("continuation", "next lines", "rest of the {text}"),
 }
-"""What a request wants of one input, as a noun."""
+"""The requested result for one input, as a noun."""
 GIVE: Words = ("return the {what}", "give me the {what}", "find the {what}", "get the {what}", "tell the {what}",
                "write the {what}", "output the {what}")  # fmt: skip
 ANSWER: Words = ("answer it", "answer the {query}", "reply to the {query}", "respond to it", "find the answer",
@@ -87,7 +86,7 @@ ANSWER: Words = ("answer it", "answer the {query}", "reply to the {query}", "res
 IN_ENGLISH: Words = ("in English", "in plain English", "as English words", "in the English language")
 IN_GERMAN: Words = ("in German", "in the German language", "as German words", "for a German reader", "and in German")
 ENGLISH: Words = ("English ", "")
-"""Before the noun of an input; all texts that are given are English."""
+"""Before the noun of an input; all input texts are English."""
 
 FRAMES: Words = (
     "I have {given}. How do I {goal}?",
@@ -107,9 +106,7 @@ FRAMES: Words = (
 )
 """Whole requests."""
 
-
 RESTORERS = tuple(ADJECTIVES)
-"""In the catalogue's order, which is nobody's convention."""
 READERS = ("Image Captioning", "Image Classification", "Object Detection")
 """From one image to a text."""
 REWRITERS = ("Text Summarization", "Sentiment Analysis", "Text Generation")
@@ -117,30 +114,29 @@ REWRITERS = ("Text Summarization", "Sentiment Analysis", "Text Generation")
 _SHARES = {
     "restore": 0.14, "read": 0.40, "draw": 0.05, "rewrite": 0.12, "translate": 0.05, "ask image": 0.16, "ask text": 0.08
 }  # fmt: skip
-"""How often each kind of request is drawn."""
+"""Probability of each kind of request."""
 _DAMAGED = 0.5
 _MASKED = 0.4
 _GERMAN = 0.5
 _UNSAID = 0.3
-"""How often English is not mentioned where nothing else is asked for."""
+"""Probability that a request for an English answer does not mention English."""
 
 
 @dataclass(frozen=True, slots=True)
 class SampledRequest:
-    """What somebody asks for: the tools that it takes, by the place they have in the flow of data."""
+    """The content of a request: the needed tools by their role."""
 
     kind: str
     restorers: tuple[str, ...] = ()
-    """What the image needs."""
     masked: tuple[bool, ...] = ()
-    """For each text that is given, in order, whether a word is missing."""
+    """Whether a word is missing, for each input text."""
     base: str | None = None
-    """The tool that makes the answer; None where repairing, or translating, is all."""
+    """The tool that makes the answer; None for requests that only repair or translate."""
     german: bool = False
 
     @property
     def resources(self) -> tuple[str, ...]:
-        """Names of what is given, as the suite names what its requests give."""
+        """Names of the inputs, as in the suite."""
         if self.kind in ("restore", "read"):
             return ("image",)
         return {"ask image": ("image", "query"), "ask text": ("document", "query")}.get(self.kind, ("text",))
@@ -152,7 +148,7 @@ class SampledRequest:
 
 
 def draw_request(rng: np.random.Generator) -> SampledRequest:
-    """A sampled of a random kind."""
+    """A random request."""
     kind = str(rng.choice(list(_SHARES), p=list(_SHARES.values())))
     german = bool(rng.random() < _GERMAN)
     if kind == "restore":
@@ -174,7 +170,7 @@ def draw_request(rng: np.random.Generator) -> SampledRequest:
 
 
 def sentence(*, sampled: SampledRequest, rng: np.random.Generator) -> str:
-    """The sampled in words of the phrasebook."""
+    """A random wording of a request."""
     image, text, query = (_one(rng, words) for words in (IMAGES, TEXTS, QUERIES))
     given = _given(sampled=sampled, nouns=(image, text, query), rng=rng)
     goal = _goal(sampled=sampled, rng=rng).format(image=image, text=text, query=query)
@@ -249,30 +245,30 @@ def _one(rng: np.random.Generator, words: Sequence[str]) -> str:
 
 
 CARELESS = 0.6
-"""The most careless annotator leaves out needed tools this often; the others less, evenly spread."""
+"""Maximum rate at which an annotator omits needed tools; rates are uniformly distributed."""
 SUPERFLUOUS = 0.3
-"""The same for tools that are not needed."""
+"""The same for adding superfluous tools."""
 CONFUSED = 0.3
-"""The same for taking a tool of the same types for the one that makes the answer."""
+"""The same for replacing the tool that makes the answer by one of the same types."""
 SCATTERED = 0.3
-"""How often the order of the restoring tools is not even the annotator's own."""
+"""Probability that restoring tools are in random order instead of the annotator's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """How somebody writes plans."""
+    """The habits of an annotator."""
 
     order: tuple[str, ...]
-    """All restoring tools in the order in which they use them."""
+    """All restoring tools in the annotator's order."""
     leaves_out: float
     adds: float
     confuses: float
     texts_first: bool
-    """Whether they repair texts before images."""
+    """Whether texts are repaired before images."""
 
 
 def draw_annotator(rng: np.random.Generator) -> Annotator:
-    """An annotator of a random kind."""
+    """A random annotator."""
     return Annotator(
         order=tuple(str(name) for name in rng.permutation(RESTORERS)),
         leaves_out=float(rng.uniform(0, CARELESS)),
@@ -284,17 +280,17 @@ def draw_annotator(rng: np.random.Generator) -> Annotator:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPlan:
-    """A plan as one branch per input and the names behind them, as `lessons.as_tree` has it."""
+    """A plan as one branch per input and the names after them, as in `lessons.as_tree`."""
 
     branches: tuple[tuple[str, ...], ...]
-    """In the order of the inputs. With one input everything is in its branch."""
+    """In the order of the inputs. With one input, its branch is the whole plan."""
     names: tuple[str, ...] = ()
     texts_first: bool = False
-    """Whether the branches of texts were written before those of images, where all stands in one list."""
+    """Whether lists of steps have the branches of texts before those of images."""
 
 
 def annotate(*, sampled: SampledRequest, annotator: Annotator, rng: np.random.Generator) -> WrittenPlan:
-    """The plan that an annotator writes: its types agree, no branch has a name twice, and it is never empty."""
+    """An annotator's plan: well-typed, not empty, without repetitions in a branch."""
     branches: list[tuple[str, ...]] = []
     if sampled.resources[0] == "image":
         chosen = [name for name in annotator.order if _says(name in sampled.restorers, annotator, rng)]
@@ -313,20 +309,20 @@ def annotate(*, sampled: SampledRequest, annotator: Annotator, rng: np.random.Ge
         return WrittenPlan(branches=tuple(branches), names=tuple(names), texts_first=annotator.texts_first)
     written = (*branches[0], *names)
     if not written:
-        # Everything was left out: one tool that is needed.
+        # Everything was omitted: add one needed tool.
         needed = sampled.restorers or (("Fill Mask",) if any(sampled.masked) else ("Machine Translation",))
         written = (needed[int(rng.integers(len(needed)))],)
     return WrittenPlan(branches=(written,))
 
 
 def _says(needed: bool, annotator: Annotator, rng: np.random.Generator) -> bool:
-    """Whether a tool gets into the plan."""
+    """Whether a tool is in the plan."""
     return bool(rng.random() < (1 - annotator.leaves_out if needed else annotator.adds))
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What a planner reads and what it is to write."""
+    """A prompt and its expected answer."""
 
     messages: tuple[Message, ...]
     answer: str
@@ -334,7 +330,7 @@ class Lesson:
 
 @dataclass(frozen=True, slots=True)
 class Paraphrase:
-    """A request with the plan of an annotator."""
+    """A request with an annotator's plan."""
 
     request: str
     sampled: SampledRequest
@@ -342,7 +338,6 @@ class Paraphrase:
 
 
 def draw_paraphrase(*, annotator: Annotator, rng: np.random.Generator) -> Paraphrase:
-    """A request, and a plan for it."""
     sampled = draw_request(rng)
     return Paraphrase(
         request=sentence(sampled=sampled, rng=rng),
@@ -352,7 +347,7 @@ def draw_paraphrase(*, annotator: Annotator, rng: np.random.Generator) -> Paraph
 
 
 def constrained_lesson(rng: np.random.Generator) -> Lesson:
-    """One of the calls by which `openagi/nonlinear` finds a plan, of a random annotator's."""
+    """One of the calls of `openagi/nonlinear` for a random annotator's plan."""
     drawn = draw_paraphrase(annotator=draw_annotator(rng), rng=rng)
     lessons = tree_lessons(
         request=drawn.request, resources=drawn.sampled.resources, branches=drawn.plan.branches, names=drawn.plan.names
@@ -363,13 +358,13 @@ def constrained_lesson(rng: np.random.Generator) -> Lesson:
 def tree_lessons(
     *, request: str, resources: Sequence[str], branches: Sequence[Sequence[str]], names: Sequence[str]
 ) -> tuple[Lesson, ...]:
-    """All calls by which `openagi/nonlinear` finds a plan; with one resource the one call of `openagi/constrained`.
+    """All calls of `openagi/nonlinear` for a plan; for one resource, the single call of `openagi/constrained`.
 
     Args:
-        request: its text.
-        resources: names of what it gives, in its order.
-        branches: the names of each resource's branch; with one resource the whole plan.
-        names: behind the branches.
+        request: the text.
+        resources: names of the resources, in order.
+        branches: the names of each resource's branch; for one resource, the whole plan.
+        names: names after the branches.
     """
     if len(branches) == 1:
         return (Lesson(sequence_prompt(request=request), comma_text(branches[0])),)
@@ -383,43 +378,40 @@ def tree_lessons(
 
 
 def zero_shot_lesson(*, rng: np.random.Generator, names_tools: bool) -> Lesson:
-    """A bare request, answered in steps."""
-    found = draw_paraphrase(annotator=draw_annotator(rng), rng=rng)
-    messages = zero_shot_prompt(request=_asked(found), names_tools=names_tools)
-    return Lesson(messages, _numbered(step_lines(found)))
+    """A request without demonstrations, answered in steps."""
+    drawn = draw_paraphrase(annotator=draw_annotator(rng), rng=rng)
+    messages = zero_shot_prompt(request=_planner_request(drawn), names_tools=names_tools)
+    return Lesson(messages, _numbered(step_lines(drawn)))
 
 
 def few_shot_lesson(*, rng: np.random.Generator, shown: int) -> Lesson:
-    """A request behind others with the plans of the same annotator, answered in steps."""
+    """A request with demonstrations of the same annotator, answered in steps."""
     annotator = draw_annotator(rng)
-    demonstrations = []
-    for _ in range(shown):
-        one = draw_paraphrase(annotator=annotator, rng=rng)
-        demonstrations.append(Demonstration(one.request, step_lines(one)))
-    found = draw_paraphrase(annotator=annotator, rng=rng)
-    messages = few_shot_prompt(request=_asked(found), demonstrations=demonstrations)
-    return Lesson(messages, _numbered(step_lines(found)))
+    *examples, drawn = [draw_paraphrase(annotator=annotator, rng=rng) for _ in range(shown + 1)]
+    demonstrations = [Demonstration(example.request, step_lines(example)) for example in examples]
+    messages = few_shot_prompt(request=_planner_request(drawn), demonstrations=demonstrations)
+    return Lesson(messages, _numbered(step_lines(drawn)))
 
 
-def step_lines(found: Paraphrase) -> tuple[str, ...]:
-    """A plan as lines that each name a tool and, where there are two texts, say on which of them it works."""
-    pairs = list(zip(found.sampled.resources, found.plan.branches, strict=True))
-    several_texts = found.sampled.kind == "ask text"
-    if found.plan.texts_first:
+def step_lines(drawn: Paraphrase) -> tuple[str, ...]:
+    """The names of a plan's tools; repairs also name their input if there are two texts."""
+    pairs = list(zip(drawn.sampled.resources, drawn.plan.branches, strict=True))
+    several_texts = drawn.sampled.kind == "ask text"
+    if drawn.plan.texts_first:
         pairs = pairs[::-1]
     repairs = [f"{name} on the {resource}" if several_texts else name for resource, branch in pairs for name in branch]
-    return (*repairs, *found.plan.names)
+    return (*repairs, *drawn.plan.names)
 
 
 def _numbered(lines: Sequence[str]) -> str:
     return "\n".join(f"Step {number}: {line}" for number, line in enumerate(lines, start=1))
 
 
-def _asked(found: Paraphrase) -> PlannerRequest:
-    resources = {name: "image" if name == "image" else "text" for name in found.sampled.resources}
+def _planner_request(drawn: Paraphrase) -> PlannerRequest:
+    resources = {name: "image" if name == "image" else "text" for name in drawn.sampled.resources}
     return PlannerRequest(
         suite=OPENAGI.name,
-        task=RequestedTask(id="paraphrase", request=found.request, resources=resources),
-        expects=Expected(type=found.sampled.makes),
+        task=RequestedTask(id="paraphrase", request=drawn.request, resources=resources),
+        expects=Expected(type=drawn.sampled.makes),
         tools=list(offered_tools(OPENAGI)),
     )

@@ -1,10 +1,10 @@
-"""Holding a strategy's conversations with the model that is trained, and remembering what it chose.
+"""Runs a strategy's conversations with the model in training, and records the model's choices.
 
-A plan is what comes out of the conversation; its probability is the product over the calls of it. So a plan of several
-searches, such as a tree of `openagi/nonlinear`, is one action of the policy like any other.
+A plan is the result of a conversation, and its probability is the product over the calls. So a plan of several
+searches, such as a tree of `openagi/nonlinear`, is one action of the policy.
 
-When a planner is tested, each call is a beam search and its most probable beam is taken. `Sampling.BEAMS` draws from
-the same searches; `Sampling.TOKENS` knows no beams.
+In a test, each call is a beam search whose most probable beam is used. `Sampling.BEAMS` draws from the same searches;
+`Sampling.TOKENS` does not use beams.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,6 @@ from enum import StrEnum
 import numpy as np
 
 from evaluator.core.language_model import (
-    Answer,
     Call,
     Completion,
     Constraint,
@@ -27,48 +26,48 @@ from evaluator.core.strategy import Conversation, Strategy
 
 
 class Sampling(StrEnum):
-    """What a plan is drawn from."""
+    """The distribution of drawn plans."""
 
     TOKENS = "tokens"
-    """Token by token from the constrained policy: every plan that the constraint allows may be drawn."""
+    """Token by token from the constrained policy: every allowed plan may be drawn."""
     BEAMS = "beams"
-    """Among the beams of the search that answers the call in a test, in proportion to their probabilities."""
+    """From the beams of the search that a test makes, in proportion to their probabilities."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A call, and the names that were drawn for it."""
+    """A call and its drawn names."""
 
     call: GenerateCall
     names: tuple[str, ...]
     beams: tuple[tuple[str, ...], ...] = ()
-    """What they were drawn among; empty: drawn token by token."""
+    """The beams that the names were drawn from; empty if they were drawn token by token."""
 
     @property
     def candidates(self) -> tuple[tuple[str, ...], ...]:
-        """The completions whose probabilities decide on that of the names."""
+        """The completions that the probability of the names depends on."""
         return self.beams or (self.names,)
 
     @property
     def constraint(self) -> Constraint:
-        """What the names keep to."""
+        """The constraint on the names."""
         assert self.call.constraint is not None
         return self.call.constraint
 
 
 @dataclass(slots=True)
 class Episode:
-    """One request, what was asked about it and drawn, and the plan that came of it."""
+    """A request with the drawn choices and the resulting plan."""
 
     task: str
     choices: list[Choice] = field(default_factory=list)
     plan: object = None
     is_over: bool = False
-    """False where the model failed to answer: then there is no plan, and nothing to learn from it."""
+    """False if the model failed to answer, so that there is no plan and nothing to learn."""
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for episodes with the same task and choices, which have the same probability."""
+        """Equal for episodes with equal task and choices, which have the same probability."""
         return (self.task, *((choice.names, choice.beams) for choice in self.choices))
 
 
@@ -80,34 +79,30 @@ def draw_episodes(
     seed: int,
     sampling: Sampling = Sampling.TOKENS,
 ) -> list[Episode]:
-    """An episode for each request, drawn from the constrained policy; calls are answered together, in rounds.
-
-    Args:
-        seed: of all that is drawn.
-        sampling: what the completions are drawn from.
+    """An episode for each request, drawn from the constrained policy. Calls are answered in rounds.
 
     Raises:
-        ValueError: the strategy asks for anything but constrained completions.
+        ValueError: the strategy makes other calls than constrained completions.
     """
     episodes = [Episode(task=request.task.id) for request in requests]
-    held = [_Held(episode=e, conversation=strategy.converse(r)) for e, r in zip(episodes, requests, strict=True)]
-    for one in held:
-        one.go_on(None)
-    drawn = 0
+    talks = [_Talk(episode=e, conversation=strategy.converse(r)) for e, r in zip(episodes, requests, strict=True)]
+    for talk in talks:
+        talk.go_on(None)
+    count = 0
     draw = _draw_tokens if sampling is Sampling.TOKENS else _draw_beams
-    while any(one.calls for one in held):
-        asked = [(one.episode.task, call) for one in held for call in one.calls]
-        answers = iter(draw(model=model, calls=asked, seed=seed + drawn))
-        drawn += len(asked)
-        for one in [one for one in held if one.calls]:
-            found = [next(answers) for _ in one.calls]
-            one.go_on([drawn_one for drawn_one in found if drawn_one is not None])
+    while any(talk.calls for talk in talks):
+        calls = [(talk.episode.task, call) for talk in talks for call in talk.calls]
+        answers = iter(draw(model=model, calls=calls, seed=seed + count))
+        count += len(calls)
+        for talk in [talk for talk in talks if talk.calls]:
+            drawn = [next(answers) for _ in talk.calls]
+            talk.go_on([answer for answer in drawn if answer is not None])
     return episodes
 
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """What was drawn for a call: a completion of one beam, and what it was drawn among."""
+    """A drawn completion of one beam, and the beams that it was drawn from."""
 
     completion: Completion
     beams: tuple[tuple[str, ...], ...] = ()
@@ -119,11 +114,11 @@ def _draw_tokens(*, model: LanguageModel, calls: Sequence[tuple[str, GenerateCal
 
 
 def _draw_beams(*, model: LanguageModel, calls: Sequence[tuple[str, GenerateCall]], seed: int) -> list[_Drawn | None]:
-    """Equal calls about one task are searched once: a search draws nothing."""
+    """Equal calls about a task share a search, which is deterministic."""
     keys = [(task, call.messages) for task, call in calls]
     searches = dict(zip(keys, (call for _, call in calls), strict=True))
-    found = dict(zip(searches, model.answer(list(searches.values())), strict=True))
-    return [_drawn_beam(answer=found[key], seed=seed + at) for at, key in enumerate(keys)]
+    answers = dict(zip(searches, model.answer(list(searches.values())), strict=True))
+    return [_drawn_beam(answer=answers[key], seed=seed + at) for at, key in enumerate(keys)]
 
 
 def _drawn_beam(*, answer: object, seed: int) -> _Drawn | None:
@@ -137,34 +132,33 @@ def _drawn_beam(*, answer: object, seed: int) -> _Drawn | None:
 
 
 @dataclass(slots=True)
-class _Held:
-    """A conversation that is being held."""
+class _Talk:
+    """A running conversation."""
 
     episode: Episode
     conversation: Conversation
     calls: tuple[GenerateCall, ...] = ()
 
     def go_on(self, drawn: Sequence[_Drawn] | None) -> None:
-        """Hand over the answers to the calls that wait; fewer than those mean that the model failed."""
-        asked, self.calls = self.calls, ()
-        if drawn is not None and len(drawn) < len(asked):
+        """Answer the pending calls. Fewer answers than calls mean that the model failed."""
+        calls, self.calls = self.calls, ()
+        if drawn is not None and len(drawn) < len(calls):
             self.conversation.close()
             return
-        for call, one in zip(asked, drawn or (), strict=True):
+        for call, one in zip(calls, drawn or (), strict=True):
             self.episode.choices.append(Choice(call=call, names=one.completion.beams[0].names, beams=one.beams))
         try:
-            self.calls = _constrained(self._next(None if drawn is None else [one.completion for one in drawn]))
+            self.calls = _constrained(
+                next(self.conversation) if drawn is None else self.conversation.send([one.completion for one in drawn])
+            )
         except StopIteration as end:
             self.episode.plan, self.episode.is_over = end.value.plan, True
         except LanguageModelError:
             self.episode.choices.clear()
 
-    def _next(self, answers: Sequence[Answer] | None) -> Sequence[Call]:
-        return next(self.conversation) if answers is None else self.conversation.send(answers)
-
 
 def _constrained(calls: Sequence[Call]) -> tuple[GenerateCall, ...]:
-    found = tuple(call for call in calls if isinstance(call, GenerateCall) and call.constraint is not None)
-    if len(found) < len(calls):
+    constrained = tuple(call for call in calls if isinstance(call, GenerateCall) and call.constraint is not None)
+    if len(constrained) < len(calls):
         raise ValueError("task feedback trains strategies that ask for constrained completions and nothing else")
-    return found
+    return constrained

@@ -2,13 +2,13 @@
 
 `docs/studies/rltf-preregistration.md` is the registration.
 
-Every seed draws its training tasks from one half of the suite, makes the starts on their gold plans, and goes on from
-each with task feedback. All planners are tested on the other half. What is there already is not done again.
+Every seed draws its training tasks from one half of the suite, fine-tunes the starts on their gold plans, and continues
+each with task feedback. All planners are tested on the other half. Existing results are kept.
 
-    WORK/settings.json                        what all of it depends on; a study with other settings is refused
-    WORK/seed-S/START/start/                  the planner that task feedback begins with
-    WORK/seed-S/START/ESTIMATOR/              what task feedback made of it, with the reward curve
-    WORK/seed-S/START/ESTIMATOR.scores.json   what it scored at every held-out task; also for `start`
+    WORK/settings.json                        settings; a study with other settings is rejected
+    WORK/seed-S/START/start/                  the planner before task feedback
+    WORK/seed-S/START/ESTIMATOR/              the planner after task feedback, with the reward curve
+    WORK/seed-S/START/ESTIMATOR.scores.json   its score at every held-out task; also for `start`
 """
 
 import json
@@ -37,11 +37,11 @@ from evaluator.training.runs import refuse_others, write_settings
 
 FEW = 10
 START = "start"
-"""Takes the place of an estimator where a start itself is measured."""
+"""In place of an estimator: the start itself."""
 
 
 class Start(StrEnum):
-    """The planner that task feedback begins with."""
+    """The planner before task feedback."""
 
     FINE_TUNED = "fine-tuned"
     """Fine-tuned on the gold plans of all training tasks."""
@@ -65,23 +65,23 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimatorStudy:
-    """What is compared and how."""
+    """Settings of the study."""
 
     model: Path
     """The pretrained planner."""
     work: Path
     training: ExecutionEvaluator
-    """Whose scores are rewards. Its data are not those of the test."""
+    """Computes the rewards, on other data than the test."""
     testing: ExecutionEvaluator
     data: dict[str, JsonValue]
     """Profile, split and samples of the training, for the record."""
     schedule: Schedule
-    """Of every run of task feedback, but for seed and estimator."""
+    """Schedule of all runs of task feedback, except for seed and estimator."""
     fine_tuning_steps: int = FINE_TUNING_STEPS
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """What all results depend on besides the code."""
+        """Everything besides the code that the results depend on."""
         schedule: dict[str, JsonValue] = json.loads(json.dumps(asdict(self.schedule)))
         for name in ("seed", "estimator", "checkpoint_every"):
             schedule.pop(name)
@@ -103,25 +103,29 @@ def arms_of(text: str) -> list[Arm]:
     """Arms from `fine-tuned/leave-one-out,ten-gold/paper`, in their order.
 
     Raises:
-        ValueError: a part of it is no arm.
+        ValueError: a part of the text is not an arm.
     """
     parts = [part.strip().partition("/") for part in text.split(",")]
     return [Arm(start=Start(start), estimator=str(Estimator(estimator))) for start, _, estimator in parts]
 
 
 def with_starts(arms: Sequence[Arm]) -> list[Arm]:
-    """The arms, each start before the first arm that needs it."""
+    """The arms, with each start before the first arm that needs it."""
     return list(dict.fromkeys(one for arm in arms for one in (Arm(start=arm.start, estimator=START), arm)))
 
 
 def run_arm(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str], None]) -> Scores:
-    """Train and test one planner of one seed, or read what it scored.
+    """Train and test a planner of a seed, or read its stored scores.
 
     Raises:
         SettingsError: the folder is of a study with other settings.
-        RuntimeError: a task could not be measured, for reasons that are not the planner's.
+        RuntimeError: a task could not be measured, due to failures of the infrastructure.
     """
-    _begin(study)
+    settings = study.work / "settings.json"
+    if study.work.is_dir():
+        refuse_others(path=settings, settings=study.settings)
+    else:
+        write_settings(path=settings, settings=study.settings)
     path = scores_path(work=study.work, seed=seed, arm=arm)
     if not path.is_file():
         folder = _trained(study=study, seed=seed, arm=arm, say=say)
@@ -134,30 +138,18 @@ def run_arm(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str], 
 
 
 def scores_path(*, work: Path, seed: int, arm: Arm) -> Path:
-    """Where the scores of a planner are."""
+    """Path of a planner's scores."""
     return work / f"seed-{seed}" / arm.start / f"{arm.estimator}.scores.json"
 
 
 def read_arm(*, work: Path, seed: int, arm: Arm) -> Scores:
-    """What a planner scored.
-
-    Raises:
-        OSError: it was not tested yet.
-    """
+    """A planner's stored scores. Raises OSError if it was not tested."""
     scores: Scores = json.loads(scores_path(work=work, seed=seed, arm=arm).read_text(encoding="utf-8"))
     return scores
 
 
-def _begin(study: EstimatorStudy) -> None:
-    path = study.work / "settings.json"
-    if study.work.is_dir():
-        refuse_others(path=path, settings=study.settings)
-    else:
-        write_settings(path=path, settings=study.settings)
-
-
 def _trained(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str], None]) -> Path:
-    """The folder of a planner, trained now if it is not there yet."""
+    """The folder of a planner, which is trained if it does not exist."""
     of_start = study.work / f"seed-{seed}" / arm.start
     tasks = draw_training(suite=study.testing.suite, seed=seed)
     start = of_start / START
@@ -203,7 +195,7 @@ Measured = Mapping[int, Mapping[str, float]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """A planner against the start that it was trained from, on the same tasks and seeds."""
+    """A planner compared with its start, on the same tasks and seeds."""
 
     name: str
     score: float
@@ -214,14 +206,14 @@ class Gain:
 
     @property
     def to_json(self) -> dict[str, JsonValue]:
-        """All figures of the row."""
-        found = self.difference.interval
+        """The values of the row."""
+        interval = self.difference.interval
         return {
             "name": self.name,
             "score": self.score,
-            "difference": found.mean,
-            "low": found.low,
-            "high": found.high,
+            "difference": interval.mean,
+            "low": interval.low,
+            "high": interval.high,
             "p": self.difference.p_value,
             "tasks": self.difference.tasks,
             "by_seed": list(self.by_seed),
@@ -232,10 +224,10 @@ def gain(*, name: str, taught: Measured, start: Measured, metrics: Mapping[str, 
     """The gain of a planner over its start.
 
     Args:
-        name: of the planner.
+        name: name of the planner.
         taught: its scores.
-        start: those of its start, on the same seeds and tasks.
-        metrics: of each task, the strata.
+        start: the scores of its start.
+        metrics: the metric of each task, which defines the strata.
 
     Raises:
         ValueError: seeds or tasks differ.
@@ -254,10 +246,10 @@ def gain(*, name: str, taught: Measured, start: Measured, metrics: Mapping[str, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Starts, and what was made of them."""
+    """Starts and the gains of planners over them."""
 
     starts: Mapping[str, float]
-    """Mean score of each."""
+    """Mean score of each start."""
     gains: tuple[Gain, ...]
     seeds: tuple[int, ...]
 
@@ -266,8 +258,8 @@ def table_of(*, measured: Mapping[int, Mapping[Arm, Scores]], metrics: Mapping[s
     """The table of a study.
 
     Args:
-        measured: by seed and arm; every seed has the same arms, and each arm the start that it was trained from.
-        metrics: of each task.
+        measured: scores by seed and arm. Every seed has the same arms, including the start of each arm.
+        metrics: the metric of each task.
     """
     by_arm: dict[Arm, dict[int, Scores]] = {}
     for seed, arms in measured.items():
@@ -286,7 +278,7 @@ def table_of(*, measured: Mapping[int, Mapping[Arm, Scores]], metrics: Mapping[s
 
 
 def markdown(table: Table) -> str:
-    """The table as Markdown: the starts, then what was made of them."""
+    """The table as Markdown: the starts, then the gains."""
     rows = [HEADINGS, ("---",) * len(HEADINGS)]
     rows += [(name, f"{score:.4f}", *[""] * (len(HEADINGS) - 2)) for name, score in table.starts.items()]
     rows += [_row(one) for one in table.gains]

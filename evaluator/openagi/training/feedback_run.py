@@ -1,4 +1,4 @@
-"""A run of task feedback: from the folder of a fine-tuned planner to that of the planner that it becomes."""
+"""A run of training by task feedback, from the folder of a fine-tuned planner to the folder of the result."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ _TICKS = 5
 
 
 def curve_csv(points: Sequence[Point]) -> str:
-    """The curve with a line for each step: step, reward, baseline, invalid, entropy."""
+    """The curve as CSV, one line per step, with the fields of `Point`."""
     text = io.StringIO()
     writer = csv.DictWriter(text, [field.name for field in fields(Point)], lineterminator="\n")
     writer.writeheader()
@@ -36,7 +36,7 @@ def curve_csv(points: Sequence[Point]) -> str:
 
 
 def curve_svg(points: Sequence[Point], *, title: str) -> str:
-    """The curve as an SVG drawing: reward of each step, and the baseline that is subtracted from it.
+    """The curve as SVG: reward and baseline of each step.
 
     Raises:
         ValueError: there are no points.
@@ -92,12 +92,12 @@ def _line(places: Sequence[tuple[float, float]], *, colour: str, dashes: str = "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedbackRun:
-    """What to train and how."""
+    """Settings of a run."""
 
     model: Path
     out: Path
     evaluator: ExecutionEvaluator
-    """Executes the plans: suite, profile, split, samples."""
+    """Executes the plans."""
     tasks: tuple[str, ...]
     """Keys of the training tasks."""
     data: dict[str, JsonValue]
@@ -112,12 +112,12 @@ class FeedbackRun:
 def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] | None = None) -> Path | None:
     """Train a model by task feedback and return its folder, or None if it stopped before the end.
 
-    The folder gets the curve as `curve.csv` and `curve.svg`. The checkpoint lies beside the folder.
+    The folder contains the curve as `curve.csv` and `curve.svg`. The checkpoint is beside the folder.
 
     Raises:
-        ModelError: the folder holds no model.
-        LoraError: low-rank adaptation was asked for and cannot be had.
-        SettingsError: the checkpoint is of another run.
+        ModelError: the folder has no model.
+        LoraError: low-rank adaptation is not available.
+        SettingsError: the checkpoint belongs to another run.
     """
     suite = order.evaluator.suite
     facts: dict[str, JsonValue] = {
@@ -131,7 +131,7 @@ def train_with_feedback(order: FeedbackRun, *, report: Callable[[Point], None] |
     }
     torch.manual_seed(order.schedule.seed)
     model = load_planner(order.model, device=order.device)
-    # All that the weights depend on besides the code. How often a checkpoint is written changes nothing.
+    # Everything besides the code that the weights depend on, so without the interval of checkpoints.
     settings: dict[str, JsonValue] = {
         **facts,
         "from": weights_digest(order.model),

@@ -1,4 +1,4 @@
-"""Fine-tuning on the gold plans of the training tasks (OpenAGI, section 6.2): from a folder to a folder.
+"""Fine-tuning on the gold plans of the training tasks (OpenAGI, section 6.2).
 
 Low-rank adaptation needs `peft`, which is an optional dependency (`pip install -c constraints.txt peft`).
 """
@@ -28,10 +28,10 @@ _IGNORED = -100
 
 
 def lesson_loss(*, network: Network, lessons: Sequence[Lesson]) -> Tensor:
-    """Mean cross-entropy of the answers' tokens, their ends included: a scalar.
+    """Mean cross-entropy of the answers' tokens, including their ends: a scalar.
 
     Raises:
-        PromptError: the model's template refuses a prompt.
+        PromptError: the model's template rejects a prompt.
     """
     prompts = [network.prompt(lesson.messages) for lesson in lessons]
     answers = [
@@ -46,7 +46,7 @@ def lesson_loss(*, network: Network, lessons: Sequence[Lesson]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class LessonsObjective:
-    """Write the answers of a few lessons."""
+    """The loss of a random batch of lessons."""
 
     network: Network
     lessons: Sequence[Lesson]
@@ -58,26 +58,26 @@ class LessonsObjective:
 
 
 _TARGETS = {"t5": ("q", "v")}
-"""By type of model, the layers that are adapted; others name theirs `q_proj` and `v_proj`."""
+"""The adapted layers by type of model; `q_proj` and `v_proj` for other types."""
 
 
 class LoraError(ValueError):
-    """A model cannot be adapted; the message is a sentence."""
+    """A model cannot be adapted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoraSettings:
-    """Sizes, by default those of OpenAGI's released code; without its dropout, so that runs can be resumed exactly."""
+    """The defaults are those of OpenAGI's released code, without dropout, so that runs can be resumed exactly."""
 
     rank: int = 8
     alpha: int = 16
 
 
 def adapt(module: nn.Module, *, settings: LoraSettings) -> tuple[nn.Module, Callable[[], nn.Module]]:
-    """Freeze a model but for low-rank additions to its query and value layers.
+    """Freeze a model except for low-rank additions to its query and value layers.
 
     Returns:
-        The model to train, of the same class as before, and what merges the additions into it at the end.
+        The model to train, of the same class, and a function that merges the additions into it.
 
     Raises:
         LoraError: `peft` is not installed, or the model has no such layers.
@@ -88,9 +88,9 @@ def adapt(module: nn.Module, *, settings: LoraSettings) -> tuple[nn.Module, Call
         raise LoraError("LoRA needs the package peft: pip install -c constraints.txt peft") from None
     config: Any = module.config
     targets = list(_TARGETS.get(config.model_type, ("q_proj", "v_proj")))
-    wanted = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, lora_dropout=0.0, target_modules=targets)
+    lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, lora_dropout=0.0, target_modules=targets)
     try:
-        wrapped = get_peft_model(module, wanted)
+        wrapped = get_peft_model(module, lora)
     except ValueError as error:
         raise LoraError(f"The model cannot be adapted: {error}") from None
     return wrapped.get_base_model(), wrapped.merge_and_unload
@@ -102,7 +102,7 @@ FINE_TUNING_STEPS = 60
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FineTuning:
-    """What to fine-tune and how."""
+    """Settings of a fine-tuning run."""
 
     model: Path
     out: Path
@@ -113,7 +113,7 @@ class FineTuning:
     steps: int = FINE_TUNING_STEPS
     learning_rate: float = 1e-3
     batch: int = 8
-    """Lessons in a step. A task of one input is one lesson, one of two inputs is four."""
+    """Lessons per step. A task with one input is one lesson, a task with two inputs is four."""
     lora: LoraSettings | None = None
     device: str = "cpu"
     resume: bool = False
@@ -123,13 +123,13 @@ class FineTuning:
 def fine_tune(order: FineTuning, *, report: Callable[[Progress], None] | None = None) -> Path | None:
     """Fine-tune a model and return its folder, or None if it stopped before the end.
 
-    The checkpoint lies beside the folder, as `OUT.checkpoint.safetensors`.
+    The checkpoint is beside the folder, as `OUT.checkpoint.safetensors`.
 
     Raises:
-        ModelError: the folder holds no model.
-        NoLessonsError: a training task has no gold plan to learn from.
-        LoraError: low-rank adaptation was asked for and cannot be had.
-        SettingsError: the checkpoint is of another run.
+        ModelError: the folder has no model.
+        NoLessonsError: a training task has no usable gold plan.
+        LoraError: low-rank adaptation is not available.
+        SettingsError: the checkpoint belongs to another run.
     """
     lessons = gold_lessons(suite=order.suite, tasks=order.tasks)
     torch.manual_seed(order.seed)

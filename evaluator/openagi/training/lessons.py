@@ -1,5 +1,4 @@
-"""The gold plans of tasks as lessons: what a model must write at each call of `openagi/nonlinear` for them to come
-out."""
+"""Gold plans as lessons: the model's expected answer to each call of `openagi/nonlinear`."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -12,15 +11,11 @@ from evaluator.openagi.training.corpus import Lesson, tree_lessons
 
 
 class NoTreeError(ValueError):
-    """A plan that is no tree of one branch per resource, so that no search could find it."""
+    """The plan is not a tree of one branch per resource, so no search can find it."""
 
 
 def as_tree(*, resources: Sequence[str], plan: Plan) -> tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """A plan as one branch per resource and the names behind them.
-
-    Raises:
-        NoTreeError: it is none.
-    """
+    """A plan as one branch per resource and the names after them. Raises NoTreeError if it is not a tree."""
     branches = [_chain(plan=plan, value=f"${name}") for name in resources]
     rest = [step for step in execution_order(plan) if not any(step in branch for branch in branches)]
     for before, after in pairwise(rest):
@@ -33,7 +28,7 @@ def as_tree(*, resources: Sequence[str], plan: Plan) -> tuple[tuple[tuple[str, .
 
 
 def _chain(*, plan: Plan, value: str) -> list[Step]:
-    """The steps of one input that lead away from a value, until its result is used by none or by another kind."""
+    """The consecutive steps from a value on that have one input, one output and no rival for their input."""
     chain: list[Step] = []
     while True:
         takers = [step for step in plan.steps if value in step.inputs.values()]
@@ -44,14 +39,14 @@ def _chain(*, plan: Plan, value: str) -> list[Step]:
 
 
 class NoLessonsError(ValueError):
-    """A suite has no gold plans to learn from; the message says what is missing."""
+    """A task has no usable gold plan."""
 
 
 def gold_lessons(*, suite: Suite, tasks: Sequence[str]) -> tuple[Lesson, ...]:
-    """For each task, in order, what a model must write at each call of `openagi/nonlinear` for its gold plan.
+    """The lessons of each task, in order.
 
     Raises:
-        NoLessonsError: a task has no gold plan, or one that no search finds.
+        NoLessonsError: a task has no gold plan, or one that no search can find.
     """
     lessons: list[Lesson] = []
     for task in map(suite.task, tasks):
@@ -61,8 +56,7 @@ def gold_lessons(*, suite: Suite, tasks: Sequence[str]) -> tuple[Lesson, ...]:
 
 
 def gold_demonstrations(*, suite: Suite, tasks: Sequence[str]) -> tuple[Demonstration, ...]:
-    """The gold plans of tasks as few-shot prompts show them. Repairs say on which input they work where there are
-    several inputs of one type.
+    """The gold plans of tasks for few-shot prompts. If several inputs have the same type, repairs name their input.
 
     Raises:
         NoLessonsError: as above.

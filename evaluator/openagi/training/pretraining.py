@@ -1,7 +1,7 @@
-"""Pretraining of `lilliput-planner`, a small T5: from random weights to a folder.
+"""Pretraining of `lilliput-planner`, a small T5.
 
-Its tokenizer is byte-level BPE, trained on paraphrased requests and the names of the tools: every frequent word of
-these is one token, every other text is spelt in pieces of them and can be read back.
+Its tokenizer is byte-level BPE, trained on paraphrased requests and tool names. Their frequent words are single tokens,
+and any text can be encoded and decoded without loss.
 """
 
 from collections.abc import Callable
@@ -49,7 +49,7 @@ _STREAM = 6
 
 @cache
 def planner_tokenizer() -> Tokenizer:
-    """Trained again by every process, always with the same result."""
+    """Trained by every process, deterministically."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     tokenizer.decoder = decoders.ByteLevel()
@@ -104,7 +104,7 @@ LEARNING_RATE = 2e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pretraining:
-    """How to pretrain, and where to."""
+    """Settings of a pretraining run."""
 
     out: Path
     steps: int = STEPS
@@ -116,10 +116,10 @@ class Pretraining:
 def pretrain(order: Pretraining, *, report: Callable[[Progress], None] | None = None) -> Path | None:
     """Pretrain the planner and return its folder, or None if it stopped before the end.
 
-    The checkpoint lies beside the folder.
+    The checkpoint is beside the folder.
 
     Raises:
-        SettingsError: the checkpoint is of another run.
+        SettingsError: the checkpoint belongs to another run.
     """
     begin(checkpoint=checkpoint_of(order.out), settings=_record(order), resume=order.resume)
     model = new_model(seed=order.seed)
@@ -152,20 +152,19 @@ def _record(order: Pretraining) -> dict[str, JsonValue]:
 
 
 MOST_SHOWN = 5
-"""Demonstrations in one prompt of the pretraining."""
-
+"""Maximum number of demonstrations in a prompt."""
 
 CONSTRAINED, FEW_SHOT, ZERO_SHOT = 0.65, 0.2, 0.15
-"""Shares of the batches of pretraining."""
+"""Shares of the batches."""
 
 
 @dataclass(frozen=True, slots=True)
 class PretrainingObjective:
-    """Write what annotators write, in every form in which the strategies ask for it."""
+    """The loss of plans of annotators, in the prompt formats of all strategies."""
 
     network: Network
     batch: int = 40
-    """Of short prompts; batches of long ones are a fifth of it."""
+    """Batch size for short prompts; a fifth of it for long prompts."""
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:  # noqa: ARG002 - it is the network's
         return lesson_loss(network=self.network, lessons=self._lessons(rng))

@@ -2,12 +2,12 @@
 
     grad J = 1/|T| sum over t of grad log P(s_t) (R_t - b)
 
-In the paper b is the moving average of the rewards of earlier steps. It depends on nothing that is drawn in this step,
-so the estimate stays unbiased. The released code computes such an average and never subtracts it: its baseline stays 0.
+In the paper, b is the moving average of the rewards of earlier steps. It does not depend on the draws of this step, so
+the estimate is unbiased. The released code computes such an average but never subtracts it: its baseline is 0.
 
-All estimators leave the expected gradient what it is, up to a factor; they differ in its variance. Where the rewards of
-tasks differ more than those of plans for one task, a baseline that all tasks share lets the tasks' differences through
-as noise: plans for an easy task are all encouraged, plans for a hard one all discouraged.
+The estimators differ in the variance of the gradient. If rewards differ more between tasks than between plans of a
+task, a baseline shared by all tasks adds the tasks' differences as noise: all plans of easy tasks are encouraged, all
+plans of hard tasks discouraged.
 """
 
 import math
@@ -33,7 +33,7 @@ class MovingAverage:
     """None before the first reward."""
 
     def update(self, rewards: Sequence[float]) -> None:
-        """Take the rewards of one step into the average."""
+        """Add the rewards of a step."""
         mean = sum(rewards) / len(rewards)
         self.value = mean if self.value is None else self.momentum * self.value + (1 - self.momentum) * mean
 
@@ -50,11 +50,11 @@ def surrogate(*, log_probabilities: Tensor, advantages: Sequence[float]) -> Tens
 
 
 def plan_log_probabilities(*, network: Network, episodes: Sequence[Episode]) -> Tensor:
-    """log P of each episode's plan under the policy it was drawn from, with gradients: float32 (episodes,), at most 0.
+    """log P of each episode's plan under the policy that it was drawn from, with gradients: float32 (episodes,).
 
-    The sum over the completions of the conversation, not normalised by their number. A completion that was drawn token
-    by token has the log-probability of its tokens under the constraint; one that was drawn among beams has that less
-    the logarithm of the beams' total probability. Equal episodes are computed once.
+    The sum over the completions of the conversation. A completion drawn token by token has the log-probability of its
+    tokens under the constraint; for one drawn from beams, the log of the beams' total probability is subtracted. Equal
+    episodes are computed once.
     """
     distinct = dict.fromkeys(episode.key for episode in episodes)
     first = {episode.key: episode for episode in reversed(episodes)}
@@ -68,7 +68,6 @@ def plan_log_probabilities(*, network: Network, episodes: Sequence[Episode]) -> 
 
 
 def _choice_log_probabilities(*, network: Network, choices: Sequence[Choice]) -> Tensor:
-    """log P of each choice: (choices,)."""
     rows = [(choice, names) for choice in choices for names in choice.candidates]
     logs = constrained_log_probabilities(
         network=network,
@@ -76,18 +75,12 @@ def _choice_log_probabilities(*, network: Network, choices: Sequence[Choice]) ->
         names=[names for _, names in rows],
         constraints=[choice.constraint for choice, _ in rows],
     )
-
-    ends = list(accumulate(len(choice.candidates) for choice in choices))
-    pairs = zip(pairwise([0, *ends]), choices, strict=True)
-    return torch.stack([_log_probability(logs=logs[start:end], choice=choice) for (start, end), choice in pairs])
-
-
-def _log_probability(*, logs: Tensor, choice: Choice) -> Tensor:
-    """Args:
-    logs: of the candidates.
-    choice: was drawn among these, if there are any.
-    """
-    return (torch.log_softmax(logs, dim=0) if choice.beams else logs)[choice.candidates.index(choice.names)]
+    values = []
+    ends = accumulate((len(choice.candidates) for choice in choices), initial=0)
+    for choice, (start, end) in zip(choices, pairwise(ends), strict=True):
+        of_candidates = torch.log_softmax(logs[start:end], dim=0) if choice.beams else logs[start:end]
+        values.append(of_candidates[choice.candidates.index(choice.names)])
+    return torch.stack(values)
 
 
 EPSILON = 1e-4
@@ -95,7 +88,7 @@ EPSILON = 1e-4
 
 
 class Estimator(StrEnum):
-    """How rewards become advantages."""
+    """The computation of advantages from rewards."""
 
     PAPER = "paper"
     """OpenAGI, equation 4: R - b with b the moving average of the rewards of earlier steps, one for all tasks."""
@@ -113,13 +106,11 @@ def advantages(
     """The advantage of every plan.
 
     Args:
-        estimator: which of them.
-        rewards: for each task the rewards of its plans. Tasks may have different numbers of plans.
-        baseline: b of `Estimator.PAPER`, which the others ignore; None before the first step: then all advantages
-            are 0.
+        rewards: the rewards of each task's plans. Tasks may have different numbers of plans.
+        baseline: b of `Estimator.PAPER`; None before the first step, when all its advantages are 0.
 
     Returns:
-        In the shape of `rewards`. A plan that is the only one of its task gets 0 unless the baseline is shared.
+        In the shape of `rewards`. The only plan of a task gets 0 unless the baseline is shared.
     """
     if estimator is Estimator.PAPER:
         return [[0.0 if baseline is None else reward - baseline for reward in task] for task in rewards]

@@ -1,8 +1,7 @@
 """Reinforcement learning from task feedback (OpenAGI, section 4).
 
-Each step draws a few plans for every training task from the policy, has the engine execute them, and takes one step of
-`reinforce`. No gold plan is looked at. With the paper's estimator the first step only measures: its rewards begin the
-moving average.
+Each step draws a few plans for every training task from the policy, executes them, and takes one step of `reinforce`.
+Gold plans are not used. With the paper's estimator, the first step only initialises the moving average.
 """
 
 import json
@@ -24,15 +23,15 @@ from evaluator.training.loop import reached_step, restore_state, save_state
 from evaluator.training.runs import SettingsError
 
 PENALTY = -1.0
-"""Reward of a plan that cannot be executed, as in the released code; scores lie in [0, 1]."""
+"""Reward of a plan that cannot be executed, as in the released code; scores are in [0, 1]."""
 _CLIP_NORM = 1.0
 _DRAWS = 1_000_000
-"""More than a step draws completions, so that no two steps draw with the same seed."""
+"""More than the completions of a step, so that no two steps share a seed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """How long and how fast to train."""
+    """Hyperparameters of training."""
 
     steps: int = 25
     samples: int = 4
@@ -41,9 +40,9 @@ class Schedule:
     weight_decay: float = 1e-6
     """As in the released code."""
     warm_up: float = 0.1
-    """Share of the steps in which the learning rate rises; then it falls linearly to 0, as in the released code."""
+    """Share of steps with a rising learning rate; then it falls linearly to 0, as in the released code."""
     momentum: float = 0.9
-    """Of the moving average, which only the paper's estimator subtracts."""
+    """Momentum of the moving average, which only the paper's estimator subtracts."""
     estimator: Estimator = Estimator.PAPER
     sampling: Sampling = Sampling.TOKENS
     seed: int = 0
@@ -52,7 +51,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One step of the reward curve."""
+    """A step of the reward curve."""
 
     step: int
     reward: float
@@ -80,13 +79,13 @@ def train_by_feedback(
     """Train a model in place, and return the curve so far.
 
     Args:
-        checkpoint: a safetensors file; it holds the curve too.
-        resume: go on from the checkpoint if there is one. What follows is what would have followed without a break.
-        stop_after: leave after this step; the schedule stays that of the whole run.
+        checkpoint: a safetensors file, which also contains the curve.
+        resume: continue from the checkpoint if there is one, with the same result as an uninterrupted run.
+        stop_after: stop after this step; the schedule is still that of the whole run.
 
     Raises:
         SettingsError: the checkpoint is of a run with other settings.
-        RuntimeError: no plan of a step could be scored, for reasons that are not the planner's.
+        RuntimeError: no plan of a step could be scored, due to failures of the infrastructure.
     """
     module = model.network.module
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
@@ -96,30 +95,30 @@ def train_by_feedback(
     if resume and reached_step(checkpoint):
         step, curve = _restored(module, optimizer, baseline, checkpoint, schedule=schedule)
     last = min(schedule.steps, schedule.steps if stop_after is None else stop_after)
-    module.eval()  # without dropout: probabilities are those of what was drawn
+    module.eval()  # without dropout, so that probabilities equal those of the draws
     while step < last:
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step=step, schedule=schedule)
         seed = (schedule.seed * 1_000_003 + step) * _DRAWS
-        asked = [request for request in requests for _ in range(schedule.samples)]
+        repeated = [request for request in requests for _ in range(schedule.samples)]
         episodes = draw_episodes(
-            model=model, strategy=strategy, requests=asked, seed=seed, sampling=Sampling(schedule.sampling)
+            model=model, strategy=strategy, requests=repeated, seed=seed, sampling=Sampling(schedule.sampling)
         )
-        found = _update(
+        point = _update(
             model.network, optimizer, baseline, episodes,
             rewards=rewards, step=step, estimator=Estimator(schedule.estimator),
         )  # fmt: skip
-        curve.append(found)
+        curve.append(point)
         step += 1
         if report is not None:
-            report(curve[-1])
+            report(point)
         if step % schedule.checkpoint_every == 0 or step == last:
             _keep(module, optimizer, baseline, curve, checkpoint, schedule=schedule)
     return curve
 
 
 def learning_rate(*, step: int, schedule: Schedule) -> float:
-    """Linear warm-up, then linearly down to 0."""
+    """Linear warm-up, then linear decay to 0."""
     rising = max(1, round(schedule.warm_up * schedule.steps))
     if step < rising:
         return schedule.learning_rate * (step + 1) / rising
@@ -127,19 +126,13 @@ def learning_rate(*, step: int, schedule: Schedule) -> float:
 
 
 def _update(
-    network: Network,
-    optimizer: torch.optim.Optimizer,
-    baseline: MovingAverage,
-    episodes: Sequence[Episode],
-    *,
-    rewards: Rewards,
-    step: int,
-    estimator: Estimator,
-) -> Point:
+    network: Network, optimizer: torch.optim.Optimizer, baseline: MovingAverage, episodes: Sequence[Episode], *,
+    rewards: Rewards, step: int, estimator: Estimator,
+) -> Point:  # fmt: skip
     over = [episode for episode in episodes if episode.is_over]
-    found = rewards.of([(episode.task, episode.plan) for episode in over])
-    # What the infrastructure failed at says nothing about the plan.
-    kept = [(episode, reward) for episode, reward in zip(over, found, strict=True) if reward is not None]
+    results = rewards.of([(episode.task, episode.plan) for episode in over])
+    # Without plans that failed due to the infrastructure.
+    kept = [(episode, reward) for episode, reward in zip(over, results, strict=True) if reward is not None]
     if not kept:
         raise RuntimeError(
             f"step {step}: none of {len(episodes)} plans could be scored, for reasons that are not theirs"
@@ -168,29 +161,19 @@ def _update(
 def _advantages(
     scored: Sequence[tuple[Episode, float]], *, estimator: Estimator, baseline: float | None
 ) -> list[float]:
-    """The advantage of each plan, in their order."""
-    groups: dict[str, list[int]] = {}
-    for place, (episode, _) in enumerate(scored):
-        groups.setdefault(episode.task, []).append(place)
-    rewards = [[scored[place][1] for place in places] for places in groups.values()]
-    found = advantages(estimator=estimator, rewards=rewards, baseline=baseline)
-    by_place = {
-        place: value
-        for places, values in zip(groups.values(), found, strict=True)
-        for place, value in zip(places, values, strict=True)
-    }
-    return [by_place[place] for place in range(len(scored))]
+    """The advantage of each plan, in order."""
+    groups: dict[str, list[float]] = {}
+    for episode, reward in scored:
+        groups.setdefault(episode.task, []).append(reward)
+    of_tasks = advantages(estimator=estimator, rewards=list(groups.values()), baseline=baseline)
+    by_task = {task: iter(values) for task, values in zip(groups, of_tasks, strict=True)}
+    return [next(by_task[episode.task]) for episode, _ in scored]
 
 
 def _keep(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    baseline: MovingAverage,
-    curve: Sequence[Point],
-    checkpoint: Path,
-    *,
-    schedule: Schedule,
-) -> None:
+    model: nn.Module, optimizer: torch.optim.Optimizer, baseline: MovingAverage, curve: Sequence[Point],
+    checkpoint: Path, *, schedule: Schedule,
+) -> None:  # fmt: skip
     state = {
         "step": len(curve),
         "baseline": baseline.value,
@@ -202,13 +185,9 @@ def _keep(
 
 
 def _restored(
-    model: nn.Module,
-    optimizer: torch.optim.Optimizer,
-    baseline: MovingAverage,
-    checkpoint: Path,
-    *,
+    model: nn.Module, optimizer: torch.optim.Optimizer, baseline: MovingAverage, checkpoint: Path, *,
     schedule: Schedule,
-) -> tuple[int, list[Point]]:
+) -> tuple[int, list[Point]]:  # fmt: skip
     state = json.loads(restore_state(model=model, optimizer=optimizer, checkpoint=checkpoint)["state"])
     different = [
         f"{name} {state['schedule'][name]}, not {value}"

@@ -1,4 +1,4 @@
-"""Shipping planners: the pretrained one and those of one seed of the study, each with a card."""
+"""Ships planners with their cards: the pretrained planner and those of one seed of the study."""
 
 import json
 import shutil
@@ -11,7 +11,7 @@ from evaluator.planners.language_models.shipped import FOLDER, NAME, VARIANTS
 from evaluator.training.export import parameters_of, update_lock
 
 MEASURED = dict(zip(VARIANTS, (UNTUNED, FINE_TUNED, RLTF), strict=True))
-"""The row of the table that tells a variant's quality."""
+"""The table row with a variant's quality."""
 _TITLES = dict(zip(VARIANTS, ("pretrained", "fine-tuned", "trained by task feedback"), strict=True))
 _DATA = {
     "pretrain": "paraphrased requests with plans of imaginary annotators, none of them of OpenAGI",
@@ -21,12 +21,12 @@ _DATA = {
 
 
 def ship(*, pretrained: Path, work: Path, seed: int, weights: Path = FOLDER.parent) -> list[Path]:
-    """Copy the planners of a study to where they are shipped from, with their cards, and lock their digests.
+    """Copy the planners of a study to the shipped weights, with their cards, and lock their digests.
 
     Args:
-        pretrained: the planner that the study began with.
+        pretrained: the study's initial planner.
         work: folder of the study.
-        seed: whose fine-tuned planners are shipped.
+        seed: seed of the shipped planners.
         weights: the folder of all shipped weights.
 
     Raises:
@@ -47,7 +47,7 @@ def ship(*, pretrained: Path, work: Path, seed: int, weights: Path = FOLDER.pare
 
 
 def card(*, folder: Path, variant: str, results: SeedResults) -> str:
-    """The card of a shipped planner: what it is, how it was made, and how good it is on held-out tasks."""
+    """The card of a shipped planner: its description, its training, and its held-out quality."""
     record = json.loads((folder / "training.json").read_text())
     data = _DATA[record["kind"]].format(tasks=len(record.get("tasks", ())))
     row = make_row(variant=MEASURED[variant], seeds=[results])

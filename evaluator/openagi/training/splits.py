@@ -1,8 +1,8 @@
 """Training and test tasks (OpenAGI, section 6.3).
 
-10 % of the tasks of each modality are for training and another 10 % are the test; the test is drawn several times and
-never overlaps with what is trained on. A modality is the types of what is given and of what is wanted. Shares are
-rounded, but no modality that has two tasks is left out. Nothing was released of the paper's own draws.
+10 % of the tasks of each modality are for training and another 10 % for the test, which is drawn several times and
+never overlaps with the training tasks. A modality is the types of a task's inputs and of its answer. Shares are
+rounded, but every modality with two tasks is included. The paper's own draws were not released.
 """
 
 from collections import defaultdict
@@ -23,21 +23,21 @@ class Split:
 
     train: tuple[str, ...]
     tests: tuple[tuple[str, ...], ...]
-    """One for each draw."""
+    """One set per draw."""
 
     @property
     def held_out(self) -> frozenset[str]:
-        """All that any draw of the test holds."""
+        """The union of all test draws."""
         return frozenset(key for test in self.tests for key in test)
 
 
 def modality(task: Task) -> tuple[tuple[str, ...], str]:
-    """Types of what a task gives, in order, and of what it wants."""
+    """Types of a task's resources, in order, and of its answer."""
     return tuple(str(kind) for kind in task.resources.values()), str(task.expects)
 
 
 def draw_split(*, suite: Suite, seed: int, draws: int = 5, share: float = SHARE) -> Split:
-    """The split of a seed: the same suite, seed and share give the same training tasks whatever the number of draws.
+    """The split of a seed. The training tasks do not depend on the number of draws.
 
     Raises:
         ValueError: a modality has too few tasks for training and test.
@@ -56,10 +56,9 @@ def draw_split(*, suite: Suite, seed: int, draws: int = 5, share: float = SHARE)
 
 
 def draw_halves(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Two halves of every modality, always the same: tasks to train on, and tasks that no seed trains on.
+    """Two fixed halves of every modality: tasks to train on, and held-out tasks for all seeds.
 
-    With one held-out half for all seeds, every seed is tested on the same tasks, and whatever is tuned on the first
-    half has seen none of them.
+    So every seed is tested on the same tasks, none of which were used for training or tuning.
 
     Raises:
         ValueError: a modality has too few tasks for both.
@@ -70,7 +69,7 @@ def draw_halves(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def draw_training(*, suite: Suite, seed: int, share: float = SHARE) -> tuple[str, ...]:
-    """Training tasks of a seed: as many of each modality as `draw_split` takes, out of the first of `draw_halves`.
+    """Training tasks of a seed: as many of each modality as in `draw_split`, from the first of `draw_halves`.
 
     Raises:
         ValueError: a modality has too few tasks.
@@ -86,10 +85,10 @@ def draw_training(*, suite: Suite, seed: int, share: float = SHARE) -> tuple[str
 
 
 def few(tasks: Sequence[str], *, count: int) -> tuple[str, ...]:
-    """So many of the tasks, evenly spaced, so that every modality with several tasks keeps some.
+    """A number of evenly spaced tasks, so that every modality with several tasks keeps some.
 
     Raises:
-        ValueError: there are not so many.
+        ValueError: there are fewer tasks.
     """
     if not 1 <= count <= len(tasks):
         raise ValueError(f"there are {len(tasks)} training tasks: between 1 and all of them, not {count}")

@@ -1,11 +1,11 @@
-"""The study behind the table: every seed fine-tunes, goes on with task feedback, and asks all variants the same tasks.
+"""The study of the table: every seed fine-tunes, continues with task feedback, and tests all variants on equal tasks.
 
-What is there already is not done again, so a study that was interrupted goes on where it stopped.
+Existing results are kept, so an interrupted study continues where it stopped.
 
-    WORK/seed-S/settings.json   what all of it depends on; a study with other settings is refused
+    WORK/seed-S/settings.json   settings; a study with other settings is rejected
     WORK/seed-S/finetuned/      the fine-tuned planner
-    WORK/seed-S/rltf/           what task feedback made of it, with the reward curve
-    WORK/seed-S/scores.json     what every variant scored at every task of the test draws
+    WORK/seed-S/rltf/           the planner after task feedback, with the reward curve
+    WORK/seed-S/scores.json     the score of every variant at every task of the test draws
 """
 
 import json
@@ -41,7 +41,7 @@ HEADINGS = ("variant", *METRICS, "valid plans", "gold plans", "overall by seed")
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """What a variant scored at one task."""
+    """A variant's result at a task."""
 
     metric: str
     score: float
@@ -53,7 +53,7 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True)
 class SeedResults:
-    """All that was measured with one seed."""
+    """The results of a seed."""
 
     seed: int
     tests: tuple[tuple[str, ...], ...]
@@ -68,7 +68,7 @@ class Row:
 
     variant: str
     metrics: Mapping[str, Interval]
-    """A metric that no test draw holds is absent."""
+    """Without metrics that no test draw has."""
     valid: float
     gold: float
     by_seed: tuple[float, ...]
@@ -77,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One variant minus another on the same tasks, seeds and draws."""
+    """A variant minus another on the same tasks, seeds and draws."""
 
     better: str
     worse: str
@@ -86,21 +86,19 @@ class Difference:
 
     @property
     def holds(self) -> bool:
-        """Whether the whole interval of the overall difference lies above 0; without an interval nothing is known."""
+        """Whether the interval of the overall difference exists and is above 0."""
         ends = self.metrics[OVERALL].ends
         return ends is not None and ends[0] > 0
 
 
 def make_row(*, variant: str, seeds: Sequence[SeedResults]) -> Row:
     """A row of the table."""
-    found = [result for one in seeds for _, result in _occurrences(one, variant)]
+    results = [found for one in seeds for found in _occurrences(one, variant)]
     return Row(
         variant=variant,
-        metrics=_intervals(
-            [(key, result.metric, result.score) for one in seeds for key, result in _occurrences(one, variant)]
-        ),
-        valid=_mean([float(result.is_valid) for result in found]),
-        gold=_mean([float(result.is_gold) for result in found]),
+        metrics=_intervals([(key, result.metric, result.score) for key, result in results]),
+        valid=_mean([float(result.is_valid) for _, result in results]),
+        gold=_mean([float(result.is_gold) for _, result in results]),
         by_seed=tuple(_mean([result.score for _, result in _occurrences(one, variant)]) for one in seeds),
     )
 
@@ -138,7 +136,7 @@ def markdown(*, table: Sequence[Sequence[str]], seeds: Sequence[int]) -> str:
 
 
 def caption(seeds: Sequence[int]) -> str:
-    """What the table's figures are."""
+    """The caption of the table."""
     return f"Seeds {', '.join(map(str, seeds))}. Means with 95 % intervals, bootstrapped over tasks."
 
 
@@ -160,7 +158,7 @@ def _cell(interval: Interval | None, *, signed: bool = False) -> str:
 
 
 def _occurrences(one: SeedResults, variant: str) -> Iterator[tuple[str, TaskResult]]:
-    """Every task of every draw; a task that two draws hold counts twice."""
+    """Every task of every draw; a task in two draws counts twice."""
     return ((key, one.results[variant][key]) for test in one.tests for key in test)
 
 
@@ -170,7 +168,7 @@ def _pairs(one: SeedResults, better: str, worse: str) -> Iterator[tuple[str, str
 
 
 def _intervals(found: Sequence[tuple[str, str, float]], *, bounds: Bounds = UNIT) -> dict[str, Interval]:
-    """By metric, of values with the task and the metric that they belong to."""
+    """Intervals by metric, of triples of task, metric and value."""
     intervals = {}
     for metric in METRICS:
         clusters = defaultdict(list)
@@ -190,20 +188,20 @@ ZERO_SHOT, FEW_SHOT, UNTUNED, FINE_TUNED, RLTF = (
     "zero-shot", "few-shot", "zero-shot, constrained", "fine-tuned", "RLTF"
 )  # fmt: skip
 VARIANTS = (ZERO_SHOT, FEW_SHOT, UNTUNED, FINE_TUNED, RLTF)
-"""In the order of the table. The third is none of the paper's: it tells what the constraint alone is worth."""
+"""In the order of the table. The third is not from the paper; it measures the effect of the constraint alone."""
 SHOWN = 5
-"""Demonstrations of the few-shot prompt, training tasks of the seed: as many as pretraining shows at most."""
+"""Demonstrations of the few-shot prompt, from the seed's training tasks: the maximum of pretraining."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """What is compared and how."""
+    """Settings of the study."""
 
     model: Path
     """The pretrained planner."""
     work: Path
     training: ExecutionEvaluator
-    """Whose scores are rewards. Its data are not those of the test."""
+    """Computes the rewards, on other data than the test."""
     testing: ExecutionEvaluator
     data: dict[str, JsonValue]
     """Profile, split and samples of the training, for the record."""
@@ -213,7 +211,7 @@ class Study:
 
     @property
     def settings(self) -> dict[str, JsonValue]:
-        """What the results of a seed depend on besides the code."""
+        """Everything besides the code that the results of a seed depend on."""
         schedule: dict[str, JsonValue] = json.loads(json.dumps(asdict(self.schedule)))
         schedule.pop("seed")
         return {
@@ -228,11 +226,11 @@ class Study:
 
 
 def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedResults:
-    """Everything of one seed.
+    """Train and test all variants of a seed.
 
     Raises:
         SettingsError: the seed was studied with other settings.
-        RuntimeError: a task could not be measured, for reasons that are not the planner's.
+        RuntimeError: a task could not be measured, due to failures of the infrastructure.
     """
     suite = study.testing.suite
     split = draw_split(suite=suite, seed=seed, draws=study.draws)
@@ -255,7 +253,7 @@ def study_seed(*, study: Study, seed: int, say: Callable[[str], None]) -> SeedRe
 
 
 def read_scores(*, path: Path, seed: int) -> SeedResults:
-    """What a seed measured."""
+    """The stored results of a seed."""
     value = json.loads(path.read_text(encoding="utf-8"))
     return SeedResults(
         seed=seed,
@@ -319,7 +317,7 @@ def _result(*, record: ResultRecord, task: Task) -> tuple[str, TaskResult]:
 
 
 def _calls(plan: Any) -> JsonValue:
-    """What a `plan/1` calls to get its answers, in whatever order its steps are listed and however they are named."""
+    """The calls behind the answers of a `plan/1`, independent of the order and names of its steps."""
     made = {reference: step for step in plan["steps"] for reference in step["outputs"].values()}
 
     def term(value: str) -> JsonValue:
@@ -346,5 +344,5 @@ def _write(
 
 
 def chosen(seeds: Sequence[SeedResults], *, variants: Sequence[str] = VARIANTS) -> list[str]:
-    """The variants that every seed measured, in the order of the table."""
+    """The variants with results of every seed, in the order of the table."""
     return [variant for variant in variants if all(variant in one.results for one in seeds)]
