@@ -1,1 +1,1 @@
-"""What everything else shares: plans, tools, suites, values, records, contracts; the kit for commands."""
+"""Shared by everything else: plans, tools, suites, values, records, contracts; utilities for commands."""

@@ -1,4 +1,4 @@
-"""Forms that are hashed: canonical JSON, and framed texts, of which no two different lists read the same."""
+"""Unambiguous encodings for hashing: canonical JSON and framed texts."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from typing_extensions import TypeAliasType
 
 JsonValue = TypeAliasType("JsonValue", "str | int | float | bool | list[JsonValue] | dict[str, JsonValue] | None")
 _LARGEST_INTEGER = 2**53 - 1
-"""Larger ones are other numbers to readers whose only numbers are doubles (RFC 7493, section 2.2)."""
+"""Readers that represent all numbers as doubles round larger ones (RFC 7493, section 2.2)."""
 
 
 def dumps(value: object) -> str:
@@ -27,15 +27,15 @@ def digest(value: object) -> str:
 
 
 def loads(data: bytes, *, any_integer: bool = False) -> JsonValue:
-    """The value of a JSON text that every reader understands alike (I-JSON, RFC 7493).
+    """The value of a JSON text that all readers interpret alike (I-JSON, RFC 7493).
 
     Args:
         data: UTF-8 without a byte order mark.
-        any_integer: whether integers may have more than 53 bits, which readers with doubles only round.
+        any_integer: whether integers may have more than 53 bits.
 
     Raises:
-        ValueError: it is not UTF-8 or not JSON, an object has a key twice, a number is NaN, infinite or too large, half
-            a surrogate pair stands alone, or it is nested too deeply. The message is the end of a sentence.
+        ValueError: it is not UTF-8 or not JSON, an object has a key twice, a number is NaN, infinite or too large, a
+            surrogate is unpaired, or it is nested too deeply. The message is the end of a sentence.
     """
     try:
         value: JsonValue = json.loads(
@@ -56,12 +56,12 @@ def loads(data: bytes, *, any_integer: bool = False) -> JsonValue:
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for position, name in enumerate(names) if name in names[:position])
-        raise ValueError(f"has the key {twice[:40]!r} twice in one object")
-    return found
+    members: dict[str, JsonValue] = {}
+    for name, value in pairs:
+        if name in members:
+            raise ValueError(f"has the key {name[:40]!r} twice in one object")
+        members[name] = value
+    return members
 
 
 def _refuse_constant(name: str) -> None:
@@ -76,25 +76,20 @@ def _finite(text: str) -> float:
 
 
 def _exact(text: str) -> int:
-    # Compared by length first: converting a million digits takes seconds.
+    # The length first: converting a million digits takes seconds.
     if len(text) > 17 or abs(number := int(text)) > _LARGEST_INTEGER:
         raise ValueError(f"has the number {text[:40]}, which is too large")
     return number
 
 
 def framed(*parts: str) -> bytes:
-    """The parts one after the other, each behind the number of its bytes in UTF-8 as four bytes, the highest first.
+    """The parts in UTF-8, each preceded by its length as four bytes, big-endian.
 
-    A key of HMAC is no such part: HMAC pads keys with zeros, so that a key with zeros at its end is the same key.
+    An HMAC key must not be a part: HMAC pads keys with zeros, so that appending zeros gives the same key.
     """
     return b"".join(len(content).to_bytes(4, "big") + content for content in (part.encode() for part in parts))
 
 
 def framed_digest(purpose: str, *parts: str) -> str:
-    """SHA-256 of purpose and parts, as 64 hexadecimal digits.
-
-    Args:
-        purpose: what the digest is for: digests for different purposes are never equal.
-        parts: any texts, in order.
-    """
+    """SHA-256 of purpose and parts, as 64 hexadecimal digits. Digests for different purposes are never equal."""
     return hashlib.sha256(framed(purpose, *parts)).hexdigest()

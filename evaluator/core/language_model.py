@@ -1,4 +1,4 @@
-"""What strategies need of a language model: one call in, one completion or one typed failure out.
+"""The interface of language models: each call gets a completion, or a typed failure.
 
 A model answers many calls at once (`LanguageModel`), so that it can batch them, or one at a time without blocking a
 thread (`ConcurrentLanguageModel`), as endpoints do. `driving.py` knows both; strategies know neither.
@@ -16,19 +16,19 @@ MAX_BEAMS = 256
 
 
 class Ability(StrEnum):
-    """What not every language model can do."""
+    """An ability that not every language model has."""
 
     GENERATE = "generate"
     """Continue a text freely."""
     SCORE = "score"
-    """Say how probable given continuations are."""
+    """Compute the probabilities of given continuations."""
     CONSTRAIN = "constrain"
-    """Continue a text only by names that a `Constraint` allows, and keep several beams."""
+    """Continue a text only with names that a `Constraint` allows, and search several beams."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. A plain prompt is one message of the user's."""
+    """One message of a conversation. A plain prompt is a single user message."""
 
     role: Literal["system", "user", "assistant"]
     content: str
@@ -36,14 +36,14 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """What may follow the names written so far."""
+    """The possible continuations of the names generated so far."""
 
     names: tuple[str, ...]
     may_end: bool
 
 
 class Constraint(Protocol):
-    """Which names a constrained completion may consist of; asked again after every name."""
+    """Which names a constrained completion may consist of; queried after every name."""
 
     @property
     def separator(self) -> str:
@@ -51,12 +51,12 @@ class Constraint(Protocol):
         ...
 
     def following(self, written: tuple[str, ...]) -> Following:
-        """What may follow these names. Without names and without `may_end` there is no completion."""
+        """The possible continuations; if there are none and the text may not end here, there is no completion."""
         ...
 
 
 _STEP = 1_000_003
-"""Between the seeds of two runs: a prime, so that strategies that count their samples share no seed."""
+"""Difference between the seeds of two runs: a prime, so that strategies that count their samples share no seed."""
 _SEEDS = 2**31 - 1
 
 
@@ -66,20 +66,20 @@ class GenerateCall:
 
     messages: tuple[Message, ...]
     max_tokens: int = 512
-    """Bound on the completion's tokens."""
+    """Largest number of tokens of the completion."""
     temperature: float = 0.0
     """0: the most probable continuation, always the same."""
     top_p: float = 1.0
     seed: int = 0
-    """Of what is drawn where the temperature is above 0."""
+    """Seed of the sampling at a temperature above 0."""
     stop: tuple[str, ...] = ()
     """The completion ends before the first of these."""
     constraint: Constraint | None = None
     beams: int = 1
-    """Needs a constraint where it is above 1: as many of the most probable completions are searched."""
+    """How many of the most probable completions to search for; more than 1 needs a constraint."""
 
     def in_run(self, run: int) -> "GenerateCall":
-        """The call in one of several runs of a planner, from 0: what is drawn at a temperature above 0 differs."""
+        """The call in one of several runs of a planner, from 0: at a temperature above 0, each run samples anew."""
         return replace(self, seed=(self.seed + run * _STEP) % _SEEDS) if run and self.temperature else self
 
     def problem(self) -> str | None:
@@ -97,7 +97,7 @@ class GenerateCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreCall:
-    """Say how probable each continuation of a conversation is."""
+    """Compute the probability of each continuation of a conversation."""
 
     messages: tuple[Message, ...]
     continuations: tuple[str, ...]
@@ -128,7 +128,7 @@ class Beam:
     log_probability: float
     """Sum over the tokens, not normalised; at most 0."""
     names: tuple[str, ...] = ()
-    """The text as names, where a constraint held."""
+    """The names that make up the text, if there was a constraint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,9 +138,9 @@ class Completion:
     text: str
     usage: Usage = field(default_factory=Usage)
     truncated: bool = False
-    """It reached `max_tokens`."""
+    """Whether it reached `max_tokens`."""
     beams: tuple[Beam, ...] = ()
-    """All of them, the most probable first; empty where the call asked for one without constraint."""
+    """The most probable first; empty for a single completion without a constraint."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,7 +148,7 @@ class Scores:
     """The answer to a `ScoreCall`."""
 
     log_probabilities: tuple[float, ...]
-    """Of each continuation in turn: sum over its tokens, at most 0."""
+    """Of each continuation: sum over its tokens, at most 0."""
     usage: Usage = field(default_factory=Usage)
 
 
@@ -165,41 +165,41 @@ _ABOUT_LENGTH = re.compile(
 
 
 def is_about_length(text: str) -> bool:
-    """Whether the error of a server of language models says that the prompt is too long."""
+    """Whether an error message of a language-model server says that the prompt is too long."""
     return _ABOUT_LENGTH.search(text[:4000]) is not None
 
 
 class FailureKind(StrEnum):
-    """Whose fault it is that there is no answer."""
+    """Why there is no answer, which decides whose fault it is."""
 
     UNAVAILABLE = "unavailable"
-    """Unreachable, overloaded or out of memory after bounded tries: `infra_fault`."""
+    """Unreachable, overloaded or out of memory after all retries: `infra_fault`."""
     WRONG_ANSWER = "wrong_answer"
-    """It answered, but not in its protocol: `planner_fault`."""
+    """The response violates the protocol: `planner_fault`."""
     REFUSED = "refused"
-    """It answered that it will not or cannot answer this call, such as 401: `planner_fault`."""
+    """The server rejects this call, for example with status 401: `planner_fault`."""
     PROMPT_TOO_LONG = "prompt_too_long"
-    """The prompt, with its completion, is longer than the model reads: `planner_fault`."""
+    """Prompt and completion exceed the model's context: `planner_fault`."""
     BROKEN = "broken"
-    """It fails at this call by itself, on any machine: `planner_fault`."""
+    """The model fails at this call on any machine: `planner_fault`."""
     TIMEOUT = "timeout"
-    """It took longer than the planner has: `planner_fault`."""
+    """It took longer than the planner's time limit: `planner_fault`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """There is no answer to a call, and why."""
+    """Why a call has no answer."""
 
     kind: FailureKind
     message: str
     """A sentence."""
     tries: int = 1
     received: str | None = None
-    """The beginning of what was received, if anything was."""
+    """The beginning of the response, if there was one."""
 
 
 class LanguageModelError(Exception):
-    """A call failed; raised inside of a strategy, which may catch it, where it waits for the answer."""
+    """A call failed; raised inside a strategy where it waits for the answer. It may catch this."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -213,15 +213,15 @@ class LanguageModel(Protocol):
     abilities: frozenset[Ability]
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
-        """One answer for each call, in their order; a call that fails takes no other with it."""
+        """One answer for each call, in order; a failing call does not affect the others."""
         ...
 
     def count_tokens(self, text: str) -> int:
-        """Tokens of a text, or an estimate where the tokeniser is unknown (`identity` says so)."""
+        """Number of tokens of a text, or an estimate if the tokeniser is unknown (`identity` says so)."""
         ...
 
     def identity(self) -> Mapping[str, JsonValue]:
-        """What the answers depend on: kind, id, revision or digest of the weights, precision, template."""
+        """Everything that the answers depend on: kind, id, revision or digest of the weights, precision, template."""
         ...
 
 
@@ -234,5 +234,5 @@ class ConcurrentLanguageModel(LanguageModel, Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back its connections; called in the event loop in which it answered."""
+        """Close its connections; called in the event loop that ran `answer_one`."""
         ...

@@ -1,4 +1,4 @@
-"""Names: whether one meets a condition in words, such as `red star` and `stars`, and the known name most like it."""
+"""Names: whether one matches a condition such as `red star` or `stars`, and which known names are most similar."""
 
 import re
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ _ARTICLES = frozenset({"a", "an", "the", "all", "every", "any", "one", "some"})
 _ANYTHING = frozenset({"thing", "object", "item"})
 _WORDS = re.compile(r"[a-z0-9]+")
 _SHORTEST = 4
-"""Letters of a word that may be a plural."""
+"""Letters of the shortest word that may be a plural."""
 _LONGEST_NAME = 100
-"""Characters that are compared: similarity takes time in the square of the length."""
+"""Characters that are compared: the time is quadratic in the length."""
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words that tell things apart: small letters, singular, without articles.
+    """The words of a name in lower case and singular, without articles.
 
     Singular is what is left without a final `s`, or `es` after x, s, ch and sh: `crosses` is `cross`.
     """
@@ -22,14 +22,13 @@ def words_of(name: str) -> tuple[str, ...]:
 
 
 def is_named(name: str, *, condition: str) -> bool:
-    """Whether a thing called `name` is meant by a condition: all words of the condition are words of its name.
+    """Whether a condition describes a thing called `name`: all words of the condition are words of its name.
 
-    The words thing, object and item mean anything, so that `blue things` means a blue star too. A condition without
-    words means nothing.
+    The words thing, object and item match anything: `blue things` describes a blue star too. A condition without words
+    describes nothing.
     """
-    wanted = words_of(condition)
-    own = words_of(name)
-    return bool(wanted) and all(word in own or word in _ANYTHING for word in wanted)
+    required, own = words_of(condition), words_of(name)
+    return bool(required) and all(word in own or word in _ANYTHING for word in required)
 
 
 def _singular(word: str) -> str:
@@ -42,15 +41,14 @@ def similar_names(name: str, known: Iterable[str], *, most: int = 1, least: floa
     """The known names that are most similar to a mistyped one, the best first.
 
     Args:
-        name: as it was typed; its first 100 characters are compared.
-        known: all names there are.
-        most: names to return at most.
-        least: similarity in [0, 1] (`difflib.SequenceMatcher.ratio`) below which a name is left out.
+        name: its first 100 characters are compared.
+        most: largest number of names to return.
+        least: smallest similarity, in [0, 1] (`difflib.SequenceMatcher.ratio`).
     """
     return get_close_matches(name[:_LONGEST_NAME], list(known), n=most, cutoff=least)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The hint ` Did you mean 'visibility'?`, with its leading blank; empty without a similar name."""
+    """The hint ` Did you mean 'visibility'?` with a leading blank; empty without a similar name."""
     near = similar_names(name, known)
     return f" Did you mean {near[0]!r}?" if near else ""

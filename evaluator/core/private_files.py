@@ -10,11 +10,11 @@ _PASS = stat.S_IXGRP | stat.S_IXOTH
 
 
 def private_folder(folder: Path) -> Path:
-    """Make a folder that only its owner may enter, or close one of this user's that others may. One of another user
-    stays as it is, such as a volume of Kubernetes.
+    """Create a folder that only its owner may enter, or close an existing one if this user owns it (a Kubernetes volume
+    may belong to another user).
 
     Raises:
-        OSError: it cannot be made.
+        OSError: it cannot be created.
     """
     folder.mkdir(mode=stat.S_IRWXU, parents=True, exist_ok=True)
     _close(folder)
@@ -22,12 +22,12 @@ def private_folder(folder: Path) -> Path:
 
 
 def keep_private(data: Path) -> None:
-    """Have this process make all its files and folders for its own user only, and close what is in the data folder.
+    """Make this process create files and folders for its own user only, and close the contents of the data folder.
 
-    Root's data folder stays passable, since PostgreSQL runs as another user then; what is in it is closed.
+    Root's data folder stays passable, since PostgreSQL then runs as another user; its contents are closed.
 
     Args:
-        data: the data folder; one that is not there is not made.
+        data: the data folder, which need not exist.
     """
     os.umask(_OTHERS)
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
@@ -37,8 +37,8 @@ def keep_private(data: Path) -> None:
 
 
 def _close(path: Path, *, spared: int = 0) -> None:
-    # Another process may remove it meanwhile; and a link has no rights of its own.
+    # Another process may remove it meanwhile; and a link has no permissions of its own.
     with suppress(FileNotFoundError, PermissionError):
-        found = path.lstat()
-        if found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode) and found.st_mode & _OTHERS & ~spared:
-            path.chmod(stat.S_IMODE(found.st_mode) & ~(_OTHERS & ~spared))
+        status = path.lstat()
+        if status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode) and status.st_mode & _OTHERS & ~spared:
+            path.chmod(stat.S_IMODE(status.st_mode) & ~(_OTHERS & ~spared))

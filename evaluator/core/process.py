@@ -2,11 +2,10 @@
 
 Imports no native library: some read their settings when they are loaded.
 
-`settle_process` was measured on two cores. Beside other processes, threads of OpenMP that spin while they wait for each
-other took three quarters of all processor time. With plans that make large pictures, the kernel took 38 % of it, to map
-and clear memory that had just been given back: every tensor above 32 MB, and the top of the heap again and again.
-Records are many small objects and hardly any of them is garbage: searching them took a quarter of the time of an
-evaluation from a full store.
+`settle_process` was measured on two cores. Beside other processes, spinning OpenMP threads took three quarters of all
+processor time. With plans that produce large pictures, the kernel took 38 %, to map and clear memory that had just been
+freed: every tensor above 32 MB, and repeatedly the top of the heap. Records are many small objects, hardly any of them
+garbage: collecting took a quarter of the time of an evaluation from a full store.
 """
 
 import ast
@@ -25,23 +24,23 @@ from types import ModuleType
 from typing import Any
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-"""Numbers of glibc's `mallopt`."""
+"""Options of glibc's `mallopt`."""
 _KEPT_BYTES = 2**29
-"""Unused memory that the allocator keeps, and the largest block that it takes from there."""
+"""How much freed memory the allocator keeps, and the largest block that it takes from it."""
 _SPINS = "1000"
 """Of the order of microseconds; GNU OpenMP's own default is milliseconds."""
 _ALLOCATIONS = 10_000
-"""Objects made and not freed, before the collector looks at the new ones; Python's default is 700."""
+"""New objects before the collector examines them; Python's default is 700."""
 _OF_ALLOCATOR = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "GLIBC_TUNABLES", "LD_PRELOAD")
 
 
 def settle_process(environment: MutableMapping[str, str]) -> None:
-    """Keep freed memory for the next tensor, let waiting threads sleep, and search for garbage more rarely.
+    """Keep freed memory for the next tensor, let waiting threads sleep, and collect garbage less often.
 
-    What the user has set stays. Must be called before torch is imported. No result of a model depends on it.
+    Settings of the user take precedence. Must be called before torch is imported. No result of a model depends on it.
 
     Args:
-        environment: of this process. The setting of threads is written there, for child processes too.
+        environment: of this process; the setting for threads is written to it, and so holds for child processes too.
     """
     gc.set_threshold(_ALLOCATIONS, *gc.get_threshold()[1:])
     if "OMP_WAIT_POLICY" not in environment:
@@ -51,7 +50,7 @@ def settle_process(environment: MutableMapping[str, str]) -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Raise the thresholds of glibc's allocator. False where the C library is another one, or refuses."""
+    """Raise the thresholds of glibc's allocator. False if it refuses, or the C library is another one."""
     with suppress(OSError, AttributeError):
         mallopt = ctypes.CDLL(None).mallopt
         trims_late, maps_little = (mallopt(option, _KEPT_BYTES) for option in (_TRIM_THRESHOLD, _MMAP_THRESHOLD))
@@ -60,8 +59,7 @@ def keep_freed_memory() -> bool:
 
 
 def import_without_collection(name: str) -> ModuleType:
-    """Import a module while garbage collection waits: nothing that an import makes is garbage, and searching it all
-    again and again takes a fifth of the time of the first model's imports."""
+    """Import a module without garbage collection, which would take a fifth of the first model's imports for nothing."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -72,15 +70,12 @@ def import_without_collection(name: str) -> ModuleType:
 
 
 def import_without_package(name: str) -> ModuleType:
-    """Import a module of a package, and not what the package imports for its other modules.
+    """Import a module of a top-level package without executing the package's own `__init__`.
 
-    The package stays empty for this process, except for its version.
-
-    Args:
-        name: a module of a top-level package, which runs without the package's own names.
+    The package stays empty in this process, except for its version.
 
     Raises:
-        ModuleNotFoundError: there is none.
+        ModuleNotFoundError: there is no such module.
     """
     package, _, _ = name.partition(".")
     if package not in sys.modules:
@@ -94,44 +89,32 @@ def import_without_package(name: str) -> ModuleType:
 
 
 _LOCK = RLock()
-"""Of Python's parser: up to Python 3.12, parsing in two threads at once can end in a `SystemError`, since the depth of
-the tree is counted for both together."""
+"""Held while parsing: up to Python 3.12, parsing in two threads at once can raise a `SystemError`, since they share a
+count of the tree's depth."""
 
 
 def parse_module(source: str) -> ast.Module:
-    """The syntax tree of a program.
-
-    Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
-    """
+    """The syntax tree of a program. Raises what `ast.parse` does."""
     with _LOCK:
         return ast.parse(source)
 
 
 def parse_expression(source: str) -> ast.Expression:
-    """The syntax tree of an expression.
-
-    Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.parse`.
-    """
+    """The syntax tree of an expression. Raises what `ast.parse` does."""
     with _LOCK:
         return ast.parse(source, mode="eval")
 
 
 def literal(source: str) -> Any:
-    """The value of a literal.
-
-    Raises:
-        SyntaxError, ValueError, RecursionError, MemoryError: as `ast.literal_eval`.
-    """
+    """The value of a literal. Raises what `ast.literal_eval` does."""
     with _LOCK:
         return ast.literal_eval(source)
 
 
 def settle_streams() -> None:
-    """Let no character end a command: those that the encoding of a terminal or pipe lacks are printed as escapes.
+    """Print characters that the encoding of a terminal or pipe lacks as escapes.
 
-    Python's standard output otherwise raises UnicodeEncodeError, as with LC_ALL=C or PYTHONIOENCODING=ascii.
+    Otherwise Python's standard output raises UnicodeEncodeError, for example with LC_ALL=C or PYTHONIOENCODING=ascii.
     """
     for stream in (sys.stdout, sys.stderr):
         if not hasattr(stream, "reconfigure") or stream.encoding is None:
@@ -141,7 +124,7 @@ def settle_streams() -> None:
 
 
 def as_printable_json(text: str) -> str:
-    """JSON for standard output: with JSON's own escapes if its encoding lacks characters of the text."""
+    """JSON for standard output, with JSON escapes if its encoding lacks characters of the text."""
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:

@@ -21,9 +21,9 @@ SHIPPED = Path(__file__).resolve().parents[1] / "shipped"
 
 @cache
 def code_version() -> tuple[str | None, bool | None]:
-    """Commit of the code and whether it was changed since.
+    """Commit of the code, and whether the code was changed since.
 
-    Images carry no git: they set `PLANARENA_COMMIT`. An installed package has the commit that it was built from.
+    Images contain no git repository: they set `PLANARENA_COMMIT`. A package records the commit that it was built from.
 
     Returns:
         (commit, dirty), both None if the commit is unknown.
@@ -31,7 +31,7 @@ def code_version() -> tuple[str | None, bool | None]:
     commit = os.environ.get("PLANARENA_COMMIT")
     if commit:
         return commit, False
-    # Git is not asked then: a virtual environment may lie within the repository of another project.
+    # Before git: a virtual environment may lie within the repository of another project.
     if (built := SHIPPED / "commit.json").is_file():
         facts = json.loads(built.read_text(encoding="utf-8"))
         return facts["commit"], facts["dirty"]
@@ -42,7 +42,7 @@ def code_version() -> tuple[str | None, bool | None]:
 
 
 def version_line(version: str) -> str:
-    """What `--version` prints, without the line's end."""
+    """The output of `--version`, without the line break."""
     commit, dirty = code_version()
     changed = ", with changes" if dirty else ""
     return f"planarena {version}" + (f" (commit {commit[:12]}{changed})" if commit else "")
@@ -62,7 +62,7 @@ def provenance(*, device: str) -> "dict[str, JsonValue]":
 
 
 def _version_of(package: str) -> str | None:
-    """None where it is not installed: judging plans needs no torch."""
+    """None if it is not installed: judging plans needs no torch."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -1,4 +1,4 @@
-"""What of a planner's answer can be kept: databases and UTF-8 bear neither NUL nor half a surrogate pair."""
+"""Which data from planners can be stored: databases and UTF-8 accept neither NUL nor unpaired surrogates."""
 
 import json
 import math
@@ -14,7 +14,7 @@ _KEY_LENGTH = 200
 
 
 def unkeepable(value: object) -> str | None:
-    """Say why a JSON value cannot be kept, or None if it can; the words go on from "the answer ..."."""
+    """Why a JSON value cannot be stored, as the predicate of a sentence about it, or None if it can."""
     level = [value]
     for _ in range(MAX_DEPTH):
         if any(isinstance(item, float) and math.isnan(item) for item in level):
@@ -37,7 +37,7 @@ def unkeepable(value: object) -> str | None:
 
 
 def keepable_text(text: str) -> str:
-    """The text with a replacement character in the place of everything that is not text."""
+    """The text with replacement characters in place of NUL and unpaired surrogates."""
     if "\x00" not in text and text.isascii():
         return text
     return text.replace("\x00", "\ufffd").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -46,7 +46,7 @@ def keepable_text(text: str) -> str:
 def kept_notes(notes: Mapping[str, JsonValue], *, limit: int = MAX_NOTES_BYTES) -> dict[str, JsonValue]:
     """Notes as JSON of at most `limit` bytes (512 or more).
 
-    Small notes have precedence. A text that does not fit is cut, anything else is left out; `left_out` counts these.
+    Small notes take precedence. A text that does not fit is cut, anything else is omitted; `left_out` counts these.
     """
     plain = {keepable_text(str(name))[:_KEY_LENGTH]: _plain(value, depth=0) for name, value in notes.items()}
     fitting: dict[str, JsonValue] = {}
@@ -64,7 +64,7 @@ def kept_notes(notes: Mapping[str, JsonValue], *, limit: int = MAX_NOTES_BYTES) 
 
 
 def _cut(value: JsonValue, *, room: int) -> JsonValue:
-    """The value if it fits, a text's beginning if that fits, else None."""
+    """The value if it fits, else the beginning of a text, else None."""
     if _size(value) <= room:
         return value
     if not isinstance(value, str) or room < 10 * len(_CUT):
@@ -76,7 +76,7 @@ def _cut(value: JsonValue, *, room: int) -> JsonValue:
 
 
 def _plain(value: object, *, depth: int) -> JsonValue:
-    """The value as JSON that can be kept; what is no JSON as the text that Python shows for it."""
+    """The value as storable JSON; anything that is not JSON as its Python `str`."""
     if depth >= MAX_DEPTH - 2:
         return _TOO_DEEP
     if isinstance(value, str):

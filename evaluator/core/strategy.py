@@ -1,8 +1,8 @@
-"""What a strategy is: a conversation with a language model that ends in a plan.
+"""Strategies: conversations with a language model that result in a plan.
 
-A strategy knows neither threads nor networks: it is a generator that yields the calls it wants answered together and
-is sent their answers. So one driver (`driving.py`) can hold thousands of conversations with an endpoint, or answer all
-calls that wait in one batch of a local model, and a test can answer by hand.
+A strategy is a generator that yields calls and is sent their answers. It knows neither threads nor networks, so that
+one driver (`driving.py`) can hold thousands of conversations with an endpoint, or answer all waiting calls in one batch
+of a local model, and a test can supply answers.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -16,22 +16,22 @@ from evaluator.core.planner import PlannerRequest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What a strategy came to."""
+    """The result of a strategy."""
 
     plan: object
-    """In any form that `evaluator.replies.read` takes. What cannot be read is the planner's fault, so it is handed on
-    as it is."""
+    """In any form that `evaluator.replies.read` accepts. An unreadable plan is the planner's fault and passed on
+    unchanged."""
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
     unreadable: str = ""
-    """Why the strategy's own parser cannot read what was written, as part of a sentence; `plan` is then that text."""
+    """Why the strategy's own parser cannot read the model's text, as part of a sentence; `plan` is then that text."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
-    """How the plan came about, for the task's page: raw texts, what they were mapped to, scores, what was searched."""
+    """How the plan was produced, for the task's page: raw texts, their mappings, scores, searches."""
 
 
 Conversation = Generator[Sequence[Call], Sequence[Answer], Draft]
-"""Yields calls, is sent their answers in the same order. A call that failed is raised as `LanguageModelError` at the
-`yield`, the first of several; one that nobody catches ends the task with the failure's kind."""
+"""Yields calls, and is sent their answers in the same order. If calls fail, the first failure is raised at the `yield`
+as a `LanguageModelError`; uncaught, it ends the task with the failure's kind."""
 
 
 class Strategy(Protocol):
@@ -39,12 +39,12 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the strategy, as in `STRATEGY:MODEL`. A property, so that a class variable will do."""
+        """Its name in `STRATEGY:MODEL`. A property, so that a class variable can implement it."""
         ...
 
     @property
     def needs(self) -> frozenset[Ability]:
-        """What its language model must be able to do; empty for one that needs none."""
+        """The abilities that its language model must have; empty if it needs no model."""
         ...
 
     def converse(self, request: PlannerRequest) -> Conversation:
@@ -54,7 +54,7 @@ class Strategy(Protocol):
 
 @runtime_checkable
 class StrategyWithWeights(Strategy, Protocol):
-    """A strategy with networks of its own, besides or instead of a language model."""
+    """A strategy with neural networks of its own, in addition to or instead of a language model."""
 
     def weights_digests(self) -> Mapping[str, str]:
         """SHA-256 of the weights of each network in hexadecimal, by its name

@@ -54,7 +54,7 @@ class Labels:
 
     def to_json(self) -> dict[str, JsonValue]:
         """The canonical form."""
-        return {"kind": "labels", "items": [{"label": one.name, "score": _score(one.score)} for one in self.items]}
+        return {"kind": "labels", "items": [{"label": item.name, "score": _score(item.score)} for item in self.items]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +86,8 @@ class Boxes:
     def to_json(self) -> dict[str, JsonValue]:
         """The canonical form; sides are rounded to a hundredth of a pixel."""
         items: list[JsonValue] = [
-            {"label": one.label, "score": _score(one.score), "box": [round(float(side), 2) for side in one.corners]}
-            for one in self.items
+            {"label": box.label, "score": _score(box.score), "box": [round(float(side), 2) for side in box.corners]}
+            for box in self.items
         ]
         return {"kind": "boxes", "size": list(self.size), "items": items}
 
@@ -123,14 +123,14 @@ class Masks:
     def union(self) -> npt.NDArray[np.bool_]:
         """The pixels of any of them, shape (height, width)."""
         pixels = np.zeros(self.size[::-1], dtype=np.bool_)
-        for one in self.items:
-            pixels |= one.pixels
+        for mask in self.items:
+            pixels |= mask.pixels
         return pixels
 
     def to_json(self) -> dict[str, JsonValue]:
         """The canonical form; pixels are run lengths, row by row, beginning with those outside."""
         items: list[JsonValue] = [
-            {"label": one.label, "score": _score(one.score), "runs": [*_runs(one.pixels)]} for one in self.items
+            {"label": mask.label, "score": _score(mask.score), "runs": [*_runs(mask.pixels)]} for mask in self.items
         ]
         return {"kind": "masks", "size": list(self.size), "items": items}
 
@@ -140,13 +140,13 @@ Findings = Labels | Boxes | Masks
 
 def boxes_of(masks: Masks) -> Boxes:
     """The smallest boxes around masks that are not empty."""
-    found = []
-    for one in masks.items:
-        rows, columns = np.nonzero(one.pixels)
+    boxes = []
+    for mask in masks.items:
+        rows, columns = np.nonzero(mask.pixels)
         if len(rows):
             sides = (float(columns.min()), float(rows.min()), float(columns.max() + 1), float(rows.max() + 1))
-            found.append(Box(one.label, *sides, score=one.score))
-    return Boxes(masks.size, tuple(found))
+            boxes.append(Box(mask.label, *sides, score=mask.score))
+    return Boxes(masks.size, tuple(boxes))
 
 
 def findings_from_json(value: object) -> Findings:
@@ -158,8 +158,8 @@ def findings_from_json(value: object) -> Findings:
     if not isinstance(value, Mapping):
         raise FindingError(f"findings are a JSON object, not {type(value).__name__}")
     kind = value.get("kind")
-    wanted = {"kind", "items"} if kind == "labels" else {"kind", "size", "items"}
-    if kind not in ("labels", "boxes", "masks") or set(value) != wanted:
+    keys = {"kind", "items"} if kind == "labels" else {"kind", "size", "items"}
+    if kind not in ("labels", "boxes", "masks") or set(value) != keys:
         raise FindingError('findings have "kind" (labels, boxes or masks), "items", and "size" of boxes and masks')
     items = value["items"]
     if not isinstance(items, list) or len(items) > MOST_ITEMS:
@@ -344,11 +344,11 @@ def _animated(clip: Clip) -> bytes:
     buffer = io.BytesIO()
     # Pillow writes equal frames in a row as one that is shown longer, and nothing but equal ones as a picture: `_clip`
     # undoes both.
-    told = PngInfo()
-    told.add_text(_COUNT, str(len(clip.frames)))
+    chunks = PngInfo()
+    chunks.add_text(_COUNT, str(len(clip.frames)))
     first.save(
         buffer, format="PNG", compress_level=1, save_all=True, append_images=others, duration=_FRAME_MILLISECONDS,
-        loop=0, disposal=0, blend=0, pnginfo=told,
+        loop=0, disposal=0, blend=0, pnginfo=chunks,
     )  # fmt: skip
     return buffer.getvalue()
 
@@ -357,21 +357,16 @@ def _clip(picture: Image) -> Clip:
     frames: list[np.ndarray] = []
     for number in range(int(getattr(picture, "n_frames", 1))):
         picture.seek(number)
-        shown = round(float(picture.info.get("duration", _FRAME_MILLISECONDS)) / _FRAME_MILLISECONDS)
-        if not 1 <= shown <= MOST_FRAMES - len(frames):
+        repeats = round(float(picture.info.get("duration", _FRAME_MILLISECONDS)) / _FRAME_MILLISECONDS)
+        if not 1 <= repeats <= MOST_FRAMES - len(frames):
             raise ValueError(f"a clip has at most {MOST_FRAMES} frames of {_FRAME_MILLISECONDS} ms")
-        frames += [np.asarray(picture.convert("RGB"), dtype=np.uint8)] * shown
+        frames += [np.asarray(picture.convert("RGB"), dtype=np.uint8)] * repeats
     if not getattr(picture, "is_animated", False):
-        frames *= _still_frames(picture)
+        count = str(picture.info.get(_COUNT, "1"))
+        if not count.isdecimal() or not 1 <= int(count) <= MOST_FRAMES:
+            raise ValueError(f"a clip has 1 to {MOST_FRAMES} frames, not {count[:20]!r}")
+        frames *= int(count)
     return Clip(np.stack(frames))
-
-
-def _still_frames(picture: Image) -> int:
-    """How many equal frames a clip has that is stored as one picture."""
-    told = str(picture.info.get(_COUNT, "1"))
-    if not told.isdecimal() or not 1 <= int(told) <= MOST_FRAMES:
-        raise ValueError(f"a clip has 1 to {MOST_FRAMES} frames, not {told[:20]!r}")
-    return int(told)
 
 
 def image_to_array(image: Image) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""How commands end. The table for users is in docs/ci.md."""
+"""Exit codes. The table for users is in docs/ci.md."""
 
 from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Of every command of `planarena`. Programs that run until they are stopped, such as workers, have others."""
+    """Of every command of `planarena`. Long-running programs, such as workers, have others."""
 
     PASSED = 0
     BELOW_THRESHOLD = 1

@@ -1,4 +1,4 @@
-"""Commands and groups of commands: a group imports a command when it runs, and helps are plain text of 80 columns."""
+"""Commands, and groups that import a command when it runs; help texts are plain text of 80 columns."""
 
 import inspect
 import re
@@ -20,19 +20,19 @@ _TYPE = re.compile(r"<(?:list\[)?(\w+)(?: range)?\]?>")
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help is plain text of at most 80 columns, with its options in groups."""
+    """A command whose help is plain text of at most 80 columns, with grouped options."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without Rich, whose table leaves the sentences a fifth of a terminal's width."""
+        """Write the help without Rich, whose tables leave a fifth of the width to the sentences."""
         super(TyperCommand, self).format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write a section of the arguments, one of each help panel in the order of the options, and one of the rest."""
+        """Write sections for the arguments, each help panel in the order of the options, and the rest."""
         _write_parameters(self.get_params(ctx), ctx=ctx, formatter=formatter)
 
 
 class Unloaded(PlainCommand):
-    """Stands for a command in lists, help texts and completions."""
+    """A placeholder for a command in lists, help texts and completions."""
 
     def __init__(self, *, name: str, entry: Entry) -> None:
         super().__init__(name=name, rich_help_panel=_PANELS.get(entry.extra))
@@ -40,18 +40,33 @@ class Unloaded(PlainCommand):
 
     def load(self) -> Any:
         """Import the command."""
-        return _loaded(name=self.name or "", entry=self.entry)
+        module, _, attribute = self.entry.run.partition(":")
+        target = getattr(import_module(module), attribute) if module else typer.Typer()
+        if not isinstance(target, typer.Typer):
+            application = typer.Typer(add_completion=False)
+            application.command(self.name, cls=PlainCommand, help=_unwrapped(target.__doc__ or ""))(target)
+            return typer.main.get_command(application)
+        for command in target.registered_commands:
+            command.cls = PlainCommand
+            if command.callback:
+                command.help = _unwrapped(command.help or command.callback.__doc__ or "")
+        group = typer.main.get_group(target)
+        # No member of the table has the name of one of the application's own commands.
+        return LazyGroup(
+            name=self.name or "", help=self.entry.help, callback=group.callback, params=group.params,
+            no_args_is_help=True, commands={**group.commands, **unloaded(members_of(self.entry.words))},
+        )  # fmt: skip
 
 
 class LazyGroup(TyperGroup):
     """A group whose unloaded commands are imported when they are resolved."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help as commands do."""
+        """Write the help as for commands."""
         super(TyperGroup, self).format_help(ctx, formatter)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write the options, and a section of the commands of each help panel."""
+        """Write the options, and a section with the commands of each help panel."""
         _write_parameters(self.get_params(ctx), ctx=ctx, formatter=formatter)
         sections: dict[str, list[tuple[str, str]]] = {}
         for name in self.list_commands(ctx):
@@ -63,14 +78,14 @@ class LazyGroup(TyperGroup):
                 formatter.write_dl(rows)
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - Typer's signature
-        """The names, in the order of the table. Asked for by helps and completions, which need the summaries."""
+        """The names, in the order of the table. Help and completions call it, and need the summaries."""
         for command in self.commands.values():
             if isinstance(command, Unloaded) and command.help is None:
                 command.help = command.entry.summary
         return list(self.commands)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called, imported."""
+        """Import the command that is called."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is not None and isinstance(command, Unloaded):
             command = self.commands[name] = command.load()
@@ -86,7 +101,7 @@ class AllCommands(LazyGroup):
     """All commands of the library, and those of a site."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run one. Ctrl-C is a sentence and an exit code of its own; commands that keep something say it themselves."""
+        """Run a command. Ctrl-C gives a message and an exit code; commands that keep results handle it themselves."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
@@ -102,24 +117,6 @@ class SiteCommands(LazyGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": unloaded(top_level(extra="client"))})
-
-
-def _loaded(*, name: str, entry: Entry) -> Any:
-    module, _, attribute = entry.run.partition(":")
-    target = getattr(import_module(module), attribute) if module else typer.Typer()
-    if not isinstance(target, typer.Typer):
-        alone = typer.Typer(add_completion=False)
-        alone.command(name, cls=PlainCommand, help=_unwrapped(target.__doc__ or ""))(target)
-        return typer.main.get_command(alone)
-    for command in target.registered_commands:
-        command.cls = PlainCommand
-        command.help = _unwrapped(command.help or command.callback.__doc__ or "") if command.callback else command.help
-    group = typer.main.get_group(target)
-    # Members of the table may have the name of none of the application's own commands.
-    return LazyGroup(
-        name=name, help=entry.help, callback=group.callback, params=group.params, no_args_is_help=True,
-        commands={**group.commands, **unloaded(members_of(entry.words))},
-    )  # fmt: skip
 
 
 def _write_parameters(parameters: Iterable[Any], *, ctx: Any, formatter: Any) -> None:

@@ -1,8 +1,8 @@
 """Tables of the command line.
 
-With a known width (a terminal, or COLUMNS in the environment) the columns are wrapped to fit; a table that would have
-columns too narrow to read becomes one block of lines for each row. Without one, as in a pipe, each row is one line of
-any length, so that `grep` finds whole rows. Programs should read `--json` instead.
+With a known width (a terminal, or COLUMNS in the environment) the columns are wrapped to fit; if they would be too
+narrow to read, each row becomes a block of lines. Without one, as in a pipe, each row is one line of any length, so
+that `grep` finds whole rows. Programs should read `--json` instead.
 """
 
 import os
@@ -25,7 +25,7 @@ class Listing:
     """Rows of plain text under named columns. The first column names the row."""
 
     def __init__(self, *columns: str, title: str = "", prose: str = "") -> None:
-        """`prose` is the column, if any, that holds sentences, which need no label where rows are blocks of lines."""
+        """`prose` is the column, if any, that holds sentences: it has no label in blocks of lines."""
         self._columns = columns
         self._prose = prose
         self._title = printable(title)
@@ -68,17 +68,17 @@ class Listing:
         return "\n".join([*([self._title, ""] if self._title else []), *lines])
 
     def _shown(self) -> list[int]:
-        """Numbers of the columns that hold anything."""
+        """Numbers of the columns that are not empty."""
         return [number for number in range(len(self._columns)) if not number or any(row[number] for row in self._rows)]
 
     def _cells(self) -> list[list[str]]:
-        """Heading and cells of each column that is shown."""
+        """Heading and cells of each displayed column."""
         return [[self._columns[number], *(row[number] for row in self._rows)] for number in self._shown()]
 
     def _widths(self, width: int) -> list[int] | None:
-        """A width for each column that is shown; None if they do not fit into `width` characters.
+        """A width for each displayed column; None if they do not fit into `width` characters.
 
-        The widest column gives way first. No column becomes narrower than its longest word.
+        The widest column is narrowed first. No column becomes narrower than its longest word.
         """
         names = [self._columns[number] for number in self._shown()]
         widths, least = [], []
@@ -98,7 +98,7 @@ class Listing:
 
     def _table(self, widths: Sequence[int]) -> list[Text]:
         columns = self._cells()
-        numeric = [_is_numeric(cells[1:]) for cells in columns]
+        numeric = [all(map(_NUMBER.fullmatch, cells[1:])) for cells in columns]
         lines: list[Text] = []
         for number, cells in enumerate(zip(*columns, strict=True)):
             if number and (heading := self._headings.get(number - 1)):
@@ -122,16 +122,16 @@ class Listing:
             if heading := self._headings.get(number):
                 lines += [*(Text(line, style="italic") for line in _wrapped(heading, width=width)), Text("")]
             lines.append(Text(name, style="bold"))
-            found = dict(zip(self._columns[1:], cells, strict=True))
-            sentences = found.pop(self._prose, "")
-            facts = "; ".join(f"{column}: {cell}" if column else cell for column, cell in found.items() if cell)
+            labelled = dict(zip(self._columns[1:], cells, strict=True))
+            sentences = labelled.pop(self._prose, "")
+            facts = "; ".join(f"{column}: {cell}" if column else cell for column, cell in labelled.items() if cell)
             for text in filter(None, (sentences, facts)):
                 lines += [Text(f"  {line}") for line in _wrapped(text, width=width - 2)]
         return lines
 
 
 def printable(text: str) -> str:
-    """The text without control characters but tabs and ends of lines: a terminal would obey those of a stranger."""
+    """The text with control characters, other than tabs and line feeds, replaced: a terminal would interpret them."""
     return _CONTROL.sub("?", text)
 
 
@@ -143,12 +143,8 @@ def show_all(listings: Iterable[Listing], *, console: Console) -> None:
         listing.show(console)
 
 
-def _is_numeric(cells: Iterable[str]) -> bool:
-    return all(_NUMBER.fullmatch(cell) for cell in cells)
-
-
 def has_width(console: Console) -> bool:
-    """Whether lines are to be wrapped: on a terminal, or where COLUMNS says how wide the output is."""
+    """Whether lines are wrapped: on a terminal, or if COLUMNS sets the width of the output."""
     return console.is_terminal or bool(os.environ.get("COLUMNS"))
 
 

@@ -1,4 +1,4 @@
-"""Options that many commands share. Imports nothing that takes long: commands of a site use them too."""
+"""Options that many commands share, those of sites included. Imports nothing slow."""
 
 import sys
 import tempfile
@@ -11,9 +11,9 @@ from evaluator.core.commands.exit_codes import ExitCode
 
 
 def writable(file: Path | None) -> Path | None:
-    """Callback of options that name a file to write: refuses one that cannot be written before the work begins.
+    """Callback of options that name an output file: refuses one that cannot be written before the work begins.
 
-    Leaves no trace: missing folders are made when the file is written.
+    Changes nothing: missing folders are created when the file is written.
 
     Raises:
         typer.Exit: it is a folder, or may not be written; standard error says why.
@@ -36,7 +36,7 @@ def writable(file: Path | None) -> Path | None:
 
 
 def writable_folder(folder: Path | None) -> Path | None:
-    """The same for options that name a folder in which files are written."""
+    """The same for options that name an output folder."""
     if folder is None:
         return None
     try:
@@ -47,10 +47,10 @@ def writable_folder(folder: Path | None) -> Path | None:
 
 
 def _check_folder(folder: Path, *, of: Path) -> None:
-    present = next(one for one in (folder, *folder.absolute().parents) if one.exists())
-    if not present.is_dir():
-        raise _unwritable(of, why=f"{present} is no folder")
-    with tempfile.TemporaryFile(dir=present):
+    existing = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not existing.is_dir():
+        raise _unwritable(of, why=f"{existing} is no folder")
+    with tempfile.TemporaryFile(dir=existing):
         pass
 
 
@@ -68,7 +68,7 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON, and nothing 
 OutputFile = Annotated[
     Path | None, typer.Option("--output", metavar="FILE", help="Write the JSON to FILE.", callback=writable)
 ]
-"""For commands whose report is worth keeping. What is printed does not change."""
+"""For commands whose report is worth keeping. Does not change the printed output."""
 MarkdownFile = Annotated[
     Path | None, typer.Option("--out", help="Also write the tables to this file, as Markdown.", callback=writable)
 ]

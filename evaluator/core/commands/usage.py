@@ -35,7 +35,7 @@ def chosen_suite(slug: str) -> Suite:
     """The suite with this slug; if it is empty, the first one whose plans are executed.
 
     Raises:
-        typer.Exit: there is no such suite; standard error says which there are.
+        typer.Exit: there is no such suite; standard error lists the suites.
     """
     try:
         return suite_of(slug) if slug else default_suite(executes=True)
@@ -62,11 +62,11 @@ def plans_of(file: Path, *, suite: Suite) -> PlansFile:
         typer.Exit: it cannot be read, or has plans for other tasks; standard error says why.
     """
     try:
-        found = read_plans(_bytes(file))
-        found.check(tasks={task.asked_as or task.key for task in suite.tasks}, suite=suite.slug)
+        plans = read_plans(_bytes(file))
+        plans.check(tasks={task.asked_as or task.key for task in suite.tasks}, suite=suite.slug)
     except PlansFileError as error:
         raise usage_error(f"{file}: {error}") from None
-    return found
+    return plans
 
 
 def _bytes(file: Path) -> bytes:
@@ -77,34 +77,34 @@ def _bytes(file: Path) -> bytes:
 
 
 def usage_error(problem: Exception | str) -> typer.Exit:
-    """Print an error of usage, and return the exit to raise."""
+    """Print a usage error, and return the exit to raise."""
     message = problem.args[0] if isinstance(problem, LookupError) else str(problem)
     log.print(f"planarena: {message}", style="red", markup=False, highlight=False, soft_wrap=True)
     return typer.Exit(ExitCode.BAD_USAGE)
 
 
 def print_json(document: Any) -> None:
-    """Print a document for programs. Keys are part of the interface of a command: add some, rename none."""
+    """Print a document for programs. Keys are part of a command's interface: they may be added, but not renamed."""
     sys.stdout.write(as_printable_json(to_json(document, indent=1).decode() + "\n"))
 
 
 def in_short_lines(value: JsonValue, *, indent: str = "") -> str:
-    """JSON for people: what fits into a line is in one line, such as a row of a grid."""
+    """JSON for people: a value that fits into one line stays in one line, such as a row of a grid."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, list | dict) or not value or len(indent) + len(line) <= _WIDTH:
         return line
     inner = indent + " "
     if isinstance(value, list):
-        lines = [in_short_lines(one, indent=inner) for one in value]
+        lines = [in_short_lines(item, indent=inner) for item in value]
     else:
-        lines = [f"{json.dumps(key)}: {in_short_lines(one, indent=inner)}" for key, one in value.items()]
+        lines = [f"{json.dumps(key)}: {in_short_lines(item, indent=inner)}" for key, item in value.items()]
     first, last = "[]" if isinstance(value, list) else "{}"
     return f"{first}\n{inner}" + f",\n{inner}".join(lines) + f"\n{indent}{last}"
 
 
 def write_json(document: Any, *, printed: bool, file: Path | None) -> None:
-    """Write and print what `OutputFile` and `JsonFlag` ask for. The file is written before anything is printed:
-    standard output may close early (`| head`).
+    """Write and print a document as `OutputFile` and `JsonFlag` say. The file is written first: standard output may
+    close early (`| head`).
 
     Raises:
         typer.Exit: the file cannot be written; standard error says why.
@@ -117,12 +117,12 @@ def write_json(document: Any, *, printed: bool, file: Path | None) -> None:
 
 
 def write_text(text: str, *, file: Path | None) -> None:
-    """The same for a text."""
+    """Write a text file as `write_bytes` does."""
     write_bytes(text.encode(), file=file)
 
 
 def write_bytes(data: bytes, *, file: Path | None) -> None:
-    """Write a file, in a folder that is made if it is missing; None: nothing.
+    """Write a file and its missing folders; nothing if `file` is None.
 
     Raises:
         typer.Exit: it cannot be written; standard error says why.

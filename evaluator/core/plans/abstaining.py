@@ -5,8 +5,8 @@ Grammar (JSON)::
     abstention = null | {"plan": null, "reason"?: text | null}
 
 It is read as a plan without steps and answers, and such a plan is an abstention too. An abstention is not an invalid
-plan. Where no tool can meet the request it is right; anywhere else it gets the worst value in every column, like a
-missing plan. The reason is free text for people; nothing is scored by it.
+plan. If no tool can meet the request it is right; otherwise it gets the worst value in every column, like a missing
+plan. The reason is free text for people and does not affect any score.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from evaluator.core.plans.model import ParsedPlan, Plan, PlanSyntaxError
 
 FORM = "abstention"
 WRONGLY = "The planner abstained, but the tools can meet this request."
-"""What an abstention came to where it is wrong."""
+"""The outcome of a wrong abstention."""
 MAX_REASON = 1000
 """Characters of a reason that are kept."""
 _KEYS = frozenset({"plan", "reason"})
@@ -39,10 +39,7 @@ def abstains(plan: Plan) -> bool:
 
 
 def parse_abstention(value: object) -> ParsedPlan:
-    """Read an abstention as a plan without steps and answers.
-
-    Args:
-        value: `is_abstention` holds for it.
+    """Read an abstention (`is_abstention`) as a plan without steps and answers.
 
     Raises:
         PlanSyntaxError: it has other keys, or a reason that is no text.
@@ -60,7 +57,7 @@ def reason_received(received: object) -> str | None:
     """The reason of an abstention, of at most `MAX_REASON` characters; empty if none was given, None if this is none.
 
     Args:
-        received: what a planner sent: a JSON value or, from a language model, its text.
+        received: a planner's answer: a JSON value, or the text of a language model.
     """
     if isinstance(received, str) and received.lstrip().startswith("{"):
         try:

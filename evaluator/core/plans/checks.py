@@ -1,17 +1,18 @@
-"""Checks of a parsed plan: tools exist, types agree, the graph has no cycle, the answer is what was asked for."""
+"""Checks of a parsed plan: tools exist, types agree, the graph has no cycle, the answer has the expected type."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
 from evaluator.core.naming import similar_names
+from evaluator.core.plans.literals import short
 from evaluator.core.plans.model import Plan, PlanContext, Problem, Step
 from evaluator.core.tools.types import ResourceType
 
 
 @dataclass(frozen=True, slots=True)
 class Produced:
-    """Where a reference comes from."""
+    """The origin of a reference."""
 
     type: ResourceType | None
     """None if the step's tool is unknown, or has no such output."""
@@ -107,7 +108,7 @@ def _check_step(
 def _unknown_tool(*, step: Step, title: str, context: PlanContext) -> Problem:
     if context.known is not None and step.tool in context.known:
         return Problem("tool_not_offered", f"{title}: this profile has no expert for it", step.id)
-    # Not all names: they were in the request, and logs and reports would repeat them for each task.
+    # Not all names: the request had them, and logs and reports would repeat them for each task.
     near = similar_names(step.tool, context.catalogue.tools)
     hint = f'; did you mean "{near[0]}"?' if near else f" among the {len(context.catalogue.tools)} that were offered"
     return Problem("unknown_tool", f"{title}: there is no such tool{hint}", step.id)
@@ -131,7 +132,7 @@ def _check_input(
     elif wanted is ResourceType.TEXT:
         return None
     else:
-        return Problem("unknown_reference", f'input "{argument}" is {_short(value)}, which no step makes')
+        return Problem("unknown_reference", f'input "{argument}" is {short(value)}, which no step makes')
     if found is None or found is wanted:
         return None
     return Problem("type_conflict", f'input "{argument}" is {found} ({origin})')
@@ -154,11 +155,11 @@ def _check_answers(*, plan: Plan, produced: Mapping[str, Produced], context: Pla
         expected = f"one ({wanted[0]})" if len(wanted) == 1 else f"{len(wanted)} ({', '.join(wanted)})"
         message = f"the plan has {len(plan.answers)} answers; this request expects {expected}"
         return [Problem("answer_count", message)]
-    found = (
+    problems = (
         _check_answer(answer=answer, wanted=kind, produced=produced, context=context)
         for answer, kind in zip(plan.answers, wanted, strict=True)
     )
-    return [problem for problem in found if problem is not None]
+    return [problem for problem in problems if problem is not None]
 
 
 def _check_answer(
@@ -169,7 +170,7 @@ def _check_answer(
     elif answer in produced:
         found = produced[answer].type
     else:
-        return Problem("unknown_reference", f"the answer is {_short(answer)}, which no step makes")
+        return Problem("unknown_reference", f"the answer is {short(answer)}, which no step makes")
     if found is None or found is wanted:
         return None
     return Problem("answer_type", f"the answer {answer} is {found}; this request expects {wanted}")
@@ -177,7 +178,3 @@ def _check_answer(
 
 def _listed(types: Mapping[str, ResourceType]) -> str:
     return ", ".join(f"{name} ({kind})" for name, kind in types.items())
-
-
-def _short(value: str) -> str:
-    return repr(value if len(value) <= 60 else value[:57] + "...")

@@ -1,4 +1,4 @@
-"""What language models write around a plan: reasoning, code fences, prose, marks of the end. All of it is recorded.
+"""Text that language models put around a plan: reasoning, code fences, prose, end markers. All of it is recorded.
 
 Grammar::
 
@@ -8,8 +8,9 @@ Grammar::
     prose     = [words] JSON [words] | line plan | words ":" plan
     mark      = "<|im_end|>" | "<|eot_id|>" | "<|endoftext|>" | "<end_of_turn>" | "</s>" | ...
 
-What begins as a plan begins is never looked into, so that literals may hold any of these. Where several fences or JSON
-values could be the plan, none is taken: the answer is ambiguous. Reasoning that never ends means that there is no plan.
+A text that begins like a plan is not searched, so that literals may contain any of these. If several fences or JSON
+values could be the plan, the answer is ambiguous and none is read. Reasoning that never ends means that there is no
+plan.
 """
 
 import re
@@ -25,7 +26,7 @@ _MARKS = re.compile(
     r"(?:\s*(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|eom_id|return)\|>|<end_of_turn>|<eos>|</s>))+\s*\Z"
 )
 _MARKS_WITHIN = 100
-"""Characters at the end of a text in which marks are looked for."""
+"""Length of the end of a text that is searched for marks."""
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _LABEL = re.compile(r"[ \t]*(?:[\w+#.-]*[ \t]*\r?\n|[A-Za-z][\w+#.-]*[ \t]*(?=[{\[(]))")
 _MOST_CANDIDATES = 50
@@ -33,7 +34,7 @@ _MOST_CANDIDATES = 50
 
 
 def without_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
-    """A text without the reasoning before it, and what was left out.
+    """A text without the reasoning before it, and a note of what was left out.
 
     Raises:
         PlanSyntaxError: the reasoning never ends: the answer was cut off in it.
@@ -51,11 +52,11 @@ def without_reasoning(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def without_marks(text: str) -> tuple[str, tuple[str, ...]]:
-    """A text without a model's marks of the end, and which were left out."""
+    """A text without a model's end markers, and a note of which were left out."""
     bare = text.rstrip()
     start = max(0, len(bare) - _MARKS_WITHIN)
-    found = _MARKS.search(bare[start:])
-    return (bare[: start + found.start()], (f"left out {found[0].strip()}",)) if found else (text, ())
+    marks = _MARKS.search(bare[start:])
+    return (bare[: start + marks.start()], (f"left out {marks[0].strip()}",)) if marks else (text, ())
 
 
 def unfenced(text: str) -> tuple[str, tuple[str, ...]]:
@@ -88,12 +89,12 @@ def json_in(text: str) -> tuple[str, tuple[str, ...]] | None:
     Raises:
         PlanSyntaxError: there are several, or one is cut off.
     """
-    found = list(_values(text))
-    if not found:
+    values = list(_values(text))
+    if not values:
         return None
-    if len(found) > 1:
-        raise PlanSyntaxError(f"there are {len(found)} JSON values in the text, and only one can be the plan")
-    start, end = found[0]
+    if len(values) > 1:
+        raise PlanSyntaxError(f"there are {len(values)} JSON values in the text, and only one can be the plan")
+    start, end = values[0]
     around = len(text[:start].strip()) + len(text[end:].strip())
     return text[start:end], (f"left out {around} characters around the plan",) if around else ()
 
@@ -122,7 +123,7 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
 
 
 def after_prose(text: str) -> Iterator[tuple[str, str]]:
-    """What follows a first line, and what follows the first colon of it: the rest, and what would be left out."""
+    """The text after the first line, and the text after its first colon; each with what would be left out."""
     line, _, rest = text.strip().partition("\n")
     if rest.strip():
         yield rest, line

@@ -1,4 +1,4 @@
-"""JSON and Python literals in text, and the words of error messages that the parsers share.
+"""Reading JSON and Python literals, and the wording of error messages that the parsers share.
 
 The scanner never calls `eval`; it is linear in time and bounded in depth.
 
@@ -47,7 +47,7 @@ def load_json(text: str) -> object:
 
 
 class Places:
-    """Positions of a text in words, each in logarithmic time."""
+    """Positions in a text in words, each in logarithmic time."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -57,7 +57,7 @@ class Places:
         return [index for index, character in enumerate(self._text) if character == "\n"]
 
     def __getitem__(self, index: int) -> str:
-        """`character 17`, or `line 2, column 5` where the text has several lines. The index counts from 0."""
+        """`character 17`, or `line 2, column 5` if the text has several lines. The index counts from 0."""
         if not self._breaks:
             return f"character {index + 1}"
         line = bisect_left(self._breaks, index)
@@ -65,7 +65,7 @@ class Places:
 
 
 def kind_of(value: object) -> str:
-    """A value's kind, as an error names it."""
+    """A value's kind, in words."""
     if value is None:
         return "missing or null"
     if isinstance(value, str):
@@ -78,12 +78,12 @@ def kind_of(value: object) -> str:
 
 
 def short(text: str) -> str:
-    """A text as it stands in a message: quoted, and cut where it is long."""
+    """A text for a message: quoted, and cut if it is long."""
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def spelling(name: str) -> str:
-    """What all spellings of a tool's name have in common: `Image_Captioning`, `image-captioning`."""
+    """The normal form of all spellings of a tool's name: `Image_Captioning`, `image-captioning`."""
     return " ".join(name.replace("_", " ").replace("-", " ").casefold().split())
 
 
@@ -134,14 +134,7 @@ _PLAIN = {quote: re.compile(rf"[^{quote}\\]*") for quote in "'\""}
 _LOW_HALF = re.compile(r"\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 _HEX = {"x": 2, "u": 4, "U": 8}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "\\": "\\", "'": "'", '"': '"', "/": "/"}
-_CONSTANTS: dict[str, object] = {
-    "True": True,
-    "False": False,
-    "None": None,
-    "true": True,
-    "false": False,
-    "null": None,
-}
+_CONSTANTS = {"True": True, "False": False, "None": None, "true": True, "false": False, "null": None}
 _MAX_DIGITS = 400
 
 
@@ -195,7 +188,7 @@ class Scanner:
         return match[0]
 
     def items(self, *, close: str, read: Callable[[], None], what: str) -> None:
-        """Items up to a closing bracket, with commas between and, if wanted, after them."""
+        """Items up to a closing bracket, separated by commas; the last one may have a comma too."""
         while not self.take(close):
             read()
             if not self.take(",") and self.peek() != close:
@@ -281,17 +274,17 @@ class Scanner:
         letter = self.text[start + 1 : start + 2]
         self.index += 2
         if letter in _HEX:
-            digits = self.text[self.index : self.index + _HEX[letter]]
-            self.index += _HEX[letter]
-            return self._character(digits=digits, length=_HEX[letter], start=start)
+            return self._character(length=_HEX[letter], start=start)
         return _ESCAPES.get(letter, "\\" + letter)
 
-    def _character(self, *, digits: str, length: int, start: int) -> str:
+    def _character(self, *, length: int, start: int) -> str:
+        digits = self.text[self.index : self.index + length]
+        self.index += length
         if len(digits) < length or any(digit not in "0123456789abcdefABCDEF" for digit in digits):
             raise self.fail(f"this escape needs {length} hexadecimal digits", index=start)
         code = int(digits, 16)
         low = _LOW_HALF.match(self.text, self.index)
-        if 0xD800 <= code < 0xDC00 and low is not None:  # JSON writes U+10000 and up as two halves
+        if 0xD800 <= code < 0xDC00 and low is not None:  # JSON writes U+10000 and up as a surrogate pair
             self.index = low.end()
             return chr(0x10000 + ((code - 0xD800) << 10) + int(low[1], 16) - 0xDC00)
         if code > 0x10FFFF or 0xD800 <= code < 0xE000:

@@ -21,7 +21,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Steps and the references that are the answer. Steps may stand in any order."""
+    """Steps, in any order, and the references that are the answer."""
 
     steps: tuple[Step, ...]
     answers: tuple[str, ...]
@@ -34,20 +34,20 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What a plan is read and checked against: the same facts that the planner was given."""
+    """The facts that a plan is read and checked against, which are those that the planner was given."""
 
     catalogue: Catalogue
     """The tools that were offered."""
     resources: Mapping[str, ResourceType]
     """The request's resources by name, without the `$`."""
     expects: ResourceType | None
-    """Type of the answer; None where a request may have several answers of any type."""
+    """Type of the answer; None if a request may have several answers of any type."""
     known: Catalogue | None = None
     """The whole catalogue, to distinguish a tool without an expert from an invented one."""
     several: tuple[ResourceType, ...] = ()
-    """Types of the answers, in order, where a request wants several that are known; empty otherwise."""
+    """Types of the answers, in order, if a request expects several of known types; else empty."""
     may_abstain: bool = False
-    """Whether a plan may have neither steps nor answers, which says that no tool can meet the request."""
+    """Whether a plan may have neither steps nor answers, to say that no tool can meet the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,12 @@ class ParsedPlan:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing wrong with a plan, said so that its author can mend it."""
+    """A fault of a plan, described so that its author can fix it."""
 
     code: str
     message: str
     step: str | None = None
-    """Id of the step it is about, if it is about one."""
+    """Id of the step that it concerns, if any."""
 
 
 # Not frozen: `contextlib` sets `__traceback__` on an exception that crosses a context manager.

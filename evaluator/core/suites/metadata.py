@@ -13,10 +13,8 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
@@ -105,10 +103,6 @@ def metadata_of(slug: str) -> Metadata:
     wrong = sorted((_KEYS - _OPTIONAL - set(content)) | (set(content) - _KEYS))
     if wrong:
         raise MetadataError(f"{path}: missing or unknown: {', '.join(wrong)}")
-    return _metadata(content)
-
-
-def _metadata(content: Mapping[str, Any]) -> Metadata:
     return Metadata(
         licence=content["licence"],
         published=content["published"],
@@ -256,7 +250,10 @@ def croissant(*, suite: Suite, url: str = "", requests_url: str = REQUESTS) -> d
         "url": url or facts.url or f"urn:planarena:suite:{suite.slug}:{suite.digest}",
         "identifier": suite.digest,
         "license": facts.licence,
-        "creator": [_creator(name) for name in facts.creators],
+        # Persons are written `Surname, First name`.
+        "creator": [
+            {"@type": "sc:Person" if "," in name else "sc:Organization", "name": name} for name in facts.creators
+        ],
         "citeAs": facts.citation,
         "datePublished": facts.published,
         "version": f"{suite.version}.0.0",
@@ -270,11 +267,6 @@ def croissant(*, suite: Suite, url: str = "", requests_url: str = REQUESTS) -> d
 def as_text(described: dict[str, JsonValue]) -> str:
     """The description as it is printed and served."""
     return json.dumps(described, indent=2, ensure_ascii=False) + "\n"
-
-
-def _creator(name: str) -> JsonValue:
-    """A person is written `Surname, First name`; anything else is an organisation."""
-    return {"@type": "sc:Person" if "," in name else "sc:Organization", "name": name}
 
 
 def _files(*, suite: Suite, facts: Metadata, url: str) -> list[JsonValue]:

@@ -126,10 +126,10 @@ def reference_digest(suite: str) -> str:
 
 @cache
 def _all_tables() -> dict[str, tuple[ReferenceTable, ...]]:
-    found: dict[str, tuple[ReferenceTable, ...]] = {}
+    by_suite: dict[str, tuple[ReferenceTable, ...]] = {}
     for path in sorted(_ROOMS.glob("*/reference_figures/*.toml"), key=lambda path: path.name):
         file = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         tables = tuple(ReferenceTable.model_validate({**table, "source": file.source}) for table in file.tables)
         for suite in file.suites:
-            found[suite] = (*found.get(suite, ()), *tables)
-    return found
+            by_suite[suite] = (*by_suite.get(suite, ()), *tables)
+    return by_suite

@@ -108,12 +108,16 @@ def tools_graph_svg(catalogue: Catalogue) -> str:
     """The tool graph as an SVG document of its own, legible on light and dark ground, with titles to be read out."""
     graph = tool_graph(catalogue)
     layout = _layout(catalogue=catalogue, graph=graph)
-    colours = {kind: _colour(index) for index, kind in enumerate(graph.resources)}
+    # Hues around the circle by the golden angle, so that neighbours differ clearly.
+    colours = {kind: f"hsl({index * 137.5 % 360:.0f} 62% 50%)" for index, kind in enumerate(graph.resources)}
     parts = [
         *_header(catalogue=catalogue, graph=graph, layout=layout),
         *_edges(graph=graph, layout=layout, colours=colours),
         *_resources(places=layout.takes, left=_MARGIN, colours=colours, verb="taken by", linked=graph.tools_taking),
-        *(_domain(name=name, at=at, left=layout.tools_at) for name, at in layout.domains),
+        *(
+            f'<text class="domain" x="{layout.tools_at:.1f}" y="{at + 4:.1f}">{escape(name)}</text>'
+            for name, at in layout.domains
+        ),
         *(_tool(tool=tool, layout=layout) for tool in catalogue.tools.values()),
         *_resources(
             places=layout.gives,
@@ -161,11 +165,6 @@ def _spread(wanted: Mapping[ResourceType, Sequence[float]]) -> dict[ResourceType
         at = max(at + _GAP, middles[kind])
         places[kind] = at
     return places
-
-
-def _colour(index: int) -> str:
-    """Hues around the circle by the golden angle, so that neighbours lie far apart."""
-    return f"hsl({index * 137.5 % 360:.0f} 62% 50%)"
 
 
 def _header(*, catalogue: Catalogue, graph: ToolGraph, layout: _Layout) -> list[str]:
@@ -223,10 +222,6 @@ def _resources(
         f'<text x="{left + 12:.1f}" y="{at + 4:.1f}">{kind}</text></g>'
         for kind, at in places.items()
     ]
-
-
-def _domain(*, name: str, at: float, left: float) -> str:
-    return f'<text class="domain" x="{left:.1f}" y="{at + 4:.1f}">{escape(name)}</text>'
 
 
 def _tool(*, tool: Tool, layout: _Layout) -> str:
