@@ -243,6 +243,10 @@ def _rows(
         reason, text = _REASONS.get(outcome, ("", ""))
         score = 0.0 if fault else rng.random()
         indicators = {key: float(rng.random() < 0.7) for key in keys}
+        # What the judge leaves undecided counts 0.
+        indicators |= {
+            column.key: 0.0 for column in evaluation.suite.columns if indicators.get(column.undecided or "", 0.0)
+        }
         yield (
             evaluation.pk, task.pk, str(outcome), str(reason), text, score, Jsonb(indicators), rng.random(),
             "Image Denoising → Image Deblurring → Image Captioning", False, now,

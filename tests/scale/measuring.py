@@ -138,7 +138,7 @@ def _timing(*, client: Client, path: str, reader: str, rounds: int) -> Timing:
         median_ms=statistics.median(wall) * 1000, p95_ms=wall[int(len(wall) * 0.95)] * 1000,
         first_ms=statistics.median(first) * 1000, cpu_ms=statistics.median(cpu for _, cpu in again) * 1000,
         database_ms=sum(float(query["time"]) for query in queries.captured_queries) * 1000,
-        kilobytes=len(response.content) / 1024,
+        kilobytes=len(response.getvalue()) / 1024,
     )  # fmt: skip
 
 
