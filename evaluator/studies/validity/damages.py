@@ -258,14 +258,14 @@ DAMAGES = (
     Damage(
         name="dropped step",
         description="A step is missing. Steps that used its result take its input if types allow, or are missing too.",
-        rule="Not for plans of one step, which would be empty.",
+        rule="Plans of one step, which would be empty.",
         indicator="SE",
         apply=_dropped,
     ),
     Damage(
         name="swapped files",
         description="Two files of the request are exchanged throughout the plan.",
-        rule="Not where the plan treats both alike, so that it would be the gold plan again.",
+        rule="Plans that treat both alike, so that the result would be the gold plan again.",
         indicator="SE",
         apply=_swapped_files,
     ),
@@ -292,7 +292,7 @@ DAMAGES = (
     Damage(
         name="added attribute",
         description="The selected object gets an attribute that the request does not have: “purple car” for “car”.",
-        rule="Not for actions in videos.",
+        rule="Actions in videos.",
         indicator="SE",
         apply=_added_attribute,
     ),
@@ -305,7 +305,7 @@ DAMAGES = (
     Damage(
         name="over-broad condition",
         description="The condition of a selection is “object”.",
-        rule="Not where the request wants objects of any kind.",
+        rule="Requests for objects of any kind.",
         indicator="SE",
         apply=_any_object,
     ),
@@ -319,14 +319,14 @@ DAMAGES = (
     Damage(
         name="request as text",
         description="A question or a prompt is the whole request.",
-        rule="Not for plans of one step, whose text may well be the request.",
+        rule="Plans of one step, whose text may well be the request.",
         indicator="SE",
         apply=_request_as_text,
     ),
     Damage(
         name="wrong tool",
         description="A tool becomes another one with the same types.",
-        rule="Not where the catalogue says that one may serve for the other.",
+        rule="Pairs of tools that the catalogue declares interchangeable.",
         indicator="SE",
         apply=_wrong_tool,
     ),
@@ -356,7 +356,7 @@ DAMAGES = (
     ),
     Damage(
         name="shuffled order",
-        description="A step stands before one whose result it takes.",
+        description="A step is listed before the one whose result it takes.",
         indicator="HR",
         apply=_shuffled_order,
     ),

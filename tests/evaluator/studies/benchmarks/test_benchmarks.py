@@ -229,13 +229,15 @@ def test_plans_are_the_gold_plan_and_those_that_lack_a_step():
 
 @pytest.mark.full
 def test_all_plans_are_scored_in_each_phase_and_executed_in_all_but_the_last(tmp_path, monkeypatch):
-    executed, execute = [], ExecutedRewards._execute
+    executed, rewards_of = [], ExecutedRewards.of
 
-    def counted(self, batch):
-        executed.append(len(batch))
-        execute(self, batch)
+    def counted(self, proposals):
+        before = self.executed
+        rewards = rewards_of(self, proposals)
+        executed.append(self.executed - before)
+        return rewards
 
-    monkeypatch.setattr(ExecutedRewards, "_execute", counted)
+    monkeypatch.setattr(ExecutedRewards, "of", counted)
     settings = ExecutionSettings(profile="lilliput", split="validation", samples=2, store=str(tmp_path / "unused"))
     report = measure_rewards(prepared=prepare(suite=SUITE, settings=settings), tasks=["155", "0", "84"])
     plans = set(plans_of(suite=SUITE, tasks=["155", "0", "84"]))

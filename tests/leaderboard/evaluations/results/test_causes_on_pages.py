@@ -16,13 +16,15 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.people.models import User
 from tests.leaderboard.evaluations.results.files import read_rows
 from tests.leaderboard.evaluations.web.factories import (
+    evaluation_page,
     make_evaluation,
     make_planner,
     make_result,
     make_suite,
     make_user,
+    task_page,
+    tasks,
 )
-from tests.leaderboard.evaluations.web.reading import evaluation_page, task_page, tasks
 from tests.leaderboard.executed import COUNT, make_executed_evaluation
 from tests.leaderboard.factories import closed_season
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation

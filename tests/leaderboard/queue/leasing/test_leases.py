@@ -168,7 +168,7 @@ class TestDelivery:
             ({"outcome": Outcome.INFRA_FAULT, "score": 0.0}, "must not have a score"),
             ({"outcome": Outcome.PLANNER_FAULT, "score": 0.0}, "needs a reason"),
             *[({"score": score}, r"scores are in \[-1, 1\]") for score in (1.01, -1.01, float("nan"), float("inf"))],
-            ({"indicators": {"length": float("nan")}}, "cannot be kept"),
+            ({"indicators": {"length": float("nan")}}, "cannot be stored"),
         ],
     )
     def test_a_record_that_does_not_fit_is_refused_and_nothing_is_kept(self, change, complaint):

@@ -49,7 +49,7 @@ def test_the_judged_suites_keep_their_digest(data):
 
 def test_there_is_no_hidden_split(data, tmp_path):
     setting = Setting(profile="paper", split="hidden", hidden=HiddenSeed("secret"), inputs=str(tmp_path))
-    with pytest.raises(SettingError, match="no hidden split"):
+    with pytest.raises(SettingError, match="without a hidden split"):
         episode_of(TOOL100).not_run(suite=suite_of(TOOL100), setting=setting)
 
 
