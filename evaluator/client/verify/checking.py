@@ -125,8 +125,8 @@ def _in_words(statement: SnapshotStatement) -> str:
 
 
 def _withheld(*, rows: Sequence[tuple[Row, RowDigests]], statement: SnapshotStatement, is_open: bool) -> set[str]:
-    """Evaluations whose records nobody may read: on hidden data until they are public, and then those of the planner
-    that answers with gold plans, which later data have too."""
+    """Evaluations whose records are withheld: all on hidden data until the seed is published; afterwards those of
+    planners that know the gold plans, since later data have the same plans."""
     if statement.conditions.split != HIDDEN:
         return set()
     if not is_open:
@@ -138,7 +138,7 @@ def _withheld(*, rows: Sequence[tuple[Row, RowDigests]], statement: SnapshotStat
 
 
 def _rows_of(proof: SnapshotProof) -> list[dict[str, Any]]:
-    """Its rows, if all can be read; else none, which `check_rows` has reported."""
+    """The rows of a snapshot; empty if any is malformed, which `check_rows` reports."""
     rows = proof.content.get("rows")
     try:
         found = rows if isinstance(rows, list) else []
@@ -159,7 +159,7 @@ class _Snapshots:
     report: Report
 
     def proof(self, number: int) -> SnapshotProof | None:
-        """A snapshot with what its signed statement binds; None, with a finding, if it is not what is listed."""
+        """Read a snapshot and compare it with the list. Returns None after reporting a finding if it is unusable."""
         report, where = self.report, f"snapshot {number}"
         report.facts.setdefault("snapshot", number)
         entry = next((one for one in self.listed if one.number == number), None)
@@ -239,7 +239,7 @@ def _trust(*, order: Order, site: Site, known: KnownSite, report: Report) -> Tru
         report.mismatch("key", str(error), expected=error.expected, found=error.found)
         raise _Stop from None
     except UntrustedError as error:
-        # A key that is not the known one is a mismatch; that none is known is not.
+        # An unexpected key is a mismatch; having no known key is not.
         if known.keys or order.key:
             report.mismatch("key", str(error), expected=error.expected, found=error.found)
         else:
@@ -269,7 +269,7 @@ def _history(*, suite: str, site: Site, report: Report) -> list[ListedSnapshot]:
 
 
 def _number(*, order: Order, site: Site, history: History, report: Report) -> int:
-    """Which snapshot is meant. Of a board, the newest one."""
+    """The number in the address, or that of the board's newest snapshot."""
     address = order.address
     if address.number is not None:
         return address.number
@@ -310,8 +310,8 @@ def _results(
     *, rows: Sequence[tuple[Row, RowDigests]], statement: SnapshotStatement, site: Site, trusted: Trust,
     report: Report, tell: Callable[[str], None],
 ) -> dict[str, EvaluationProof]:  # fmt: skip
-    """Check the evaluations of rows. Returns the results that are as they were signed, by evaluation: those of the rows
-    and of all runs that a row is the mean of."""
+    """Check the evaluations of rows and the runs that each row averages. Returns the valid results of the rows by
+    evaluation."""
     before, tasks, withheld = len(report.findings), 0, 0
     proofs: dict[str, EvaluationProof] = {}
     results: dict[str, Runs] = {}

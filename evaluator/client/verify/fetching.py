@@ -1,7 +1,7 @@
 """Reading from a site, which may be hostile, or from a file that was downloaded before.
 
-A download is one JSON file that maps addresses to answers. It is no archive: nothing is unpacked, so that no name in it
-can lead anywhere, and it is as large as it seems.
+A download is one JSON file that maps addresses to answers. It is not an archive: nothing is unpacked, which
+rules out path traversal and decompression bombs.
 """
 
 import base64
@@ -32,7 +32,7 @@ class FetchError(Exception):
 
 
 class MissingError(FetchError):
-    """The site says that there is no such thing."""
+    """The site answered 404."""
 
 
 class Fetcher(Protocol):

@@ -1,5 +1,5 @@
-"""Hidden data, which each season has of its own: the published seed against the signed commitment, requests and samples
-generated from it, the results that are withheld until then, and the signed announcements.
+"""Checks of a season's hidden data: the published seed against the signed commitment, the requests and samples
+generated from it, the results withheld until it is published, and the signed announcements.
 
 Each announcement names every suite of the season with the commitment to its seed. The last one of each season is
 pinned, so that everybody who verified the site before notices an exchanged commitment or a rewritten announcement. All
@@ -284,7 +284,7 @@ def _check_document(document: SeasonDocument, *, announced: SeasonStatement, rep
 
 
 def _check_board(*, chain: Sequence[SeasonStatement], statement: SnapshotStatement, report: Report) -> None:
-    """Check that the board is of the data that were announced, and that they were announced before."""
+    """Check that the board uses the announced data, and that the announcement precedes the board."""
     conditions, slug = statement.conditions, statement.suite.slug
     where = f"season {conditions.season}"
     first = next((announcement for announcement in chain if slug in _of(announcement)), None)

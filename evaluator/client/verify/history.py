@@ -189,7 +189,7 @@ class Withdrawn:
     digests: Sequence[str] = ()
 
     def placeholders(self, *, evaluation: str, field: str, number: int) -> Collection[str]:
-        """What may stand for a name in the row of an evaluation in a snapshot; empty where it is not withdrawn."""
+        """Valid placeholders of a withdrawn name in a row of a snapshot; empty if the name is not withdrawn."""
         return {
             one.placeholder
             for one in self.statements
@@ -200,7 +200,7 @@ class Withdrawn:
         }
 
     def reason_of(self, *, evaluation: str, last: int) -> str | None:
-        """Why a row is in no snapshot after the `last` one that has it; None if no statement says so."""
+        """Why a row was withdrawn after snapshot `last`; None without a signed withdrawal."""
         reasons = (
             one.reason
             for one in self.statements

@@ -25,7 +25,7 @@ class Regenerated(NamedTuple):
     """None where plans are judged."""
 
     def differences(self, record: ResultRecord) -> list[tuple[str, str, str]]:
-        """What of a record is not as it was made again: a name, what it must be, and what it is."""
+        """Differences from the regenerated data, as (name, expected, actual)."""
         task = self.suite.task(record.task)
         found = [] if record.request == task.text else [("request", task.text, record.request)]
         if self.source is not None:

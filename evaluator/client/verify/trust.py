@@ -1,7 +1,7 @@
 """Which keys of a site are trusted. Pure.
 
-The given key, or else the pinned ones, or else (on first use) all that the site names; and each that is introduced by a
-trusted key, so that operators can change their key without asking every client.
+Trust starts from the given key, else the pinned keys, else (on first use) every key that the site lists. A trusted key
+can introduce another one, so operators can rotate keys without contacting every client.
 """
 
 from collections.abc import Mapping
@@ -57,8 +57,8 @@ class Trust:
     basis: Basis
     trusted: Mapping[str, TrustedKey]
     listed: Mapping[str, PublicKey] = field(default_factory=dict)
-    """All that the site names. A signature by one of them that is not trusted counts only for what a trusted statement
-    names by its digest."""
+    """Every key that the site lists. An untrusted key's signature is accepted only for a statement whose digest a
+    trusted statement contains."""
 
     @property
     def keys(self) -> dict[str, PublicKey]:
@@ -114,7 +114,7 @@ def trust(*, document: KeysDocument, known: KnownSite, given: str = "", first_us
 
 
 def _check_list(document: KeysDocument, *, trusted: Mapping[str, TrustedKey]) -> None:
-    """Whether the newest key signed the list: the times of keys, and which key introduces which, are facts too."""
+    """Check that the newest key signed the list, including the validity periods and introductions of its keys."""
     signs = document.keys[0].id
     if document.signature is None:
         raise ForgedListError("the list of keys is not signed", expected=f"a signature of {signs}", found="none")
@@ -176,7 +176,7 @@ def _public(entry: KeyEntry) -> PublicKey:
 def _with_introduced(
     trusted: Mapping[str, TrustedKey], *, entries: Mapping[str, KeyEntry], listed: Mapping[str, PublicKey]
 ) -> dict[str, TrustedKey]:
-    """The trusted keys, and those that one of them introduces, in any number of steps."""
+    """The trusted keys and all keys that they introduce, directly or transitively."""
     found = dict(trusted)
     while True:
         new = {
@@ -201,7 +201,7 @@ def _introduction(entry: KeyEntry, *, trusted: Mapping[str, TrustedKey]) -> KeyS
     except EnvelopeError:
         return None
     is_about_it = statement.introduces == entry.public_key and statement.key == entry.introduction.key_id
-    # One that was replaced already introduces nothing more: who has stolen it would introduce a key of their own.
+    # A retired key cannot introduce keys: a stolen one could otherwise introduce the thief's.
     return statement if is_about_it and trusted[statement.key].covers(statement.created) else None
 
 
