@@ -1,4 +1,4 @@
-"""What an expert is: a model that implements one tool of a catalogue."""
+"""The interface of experts, the models that implement the tools of a catalogue."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,16 +29,16 @@ class ExpertSpec:
     batch_size: int = 16
     parameters: Mapping[str, object] = field(default_factory=dict)
     samples: bool = False
-    """Whether the model draws random numbers: then it is a `SamplingExpert`, and gets a seed for each item."""
+    """Whether the model draws random numbers: if so, it is a `SamplingExpert` and gets a seed for each item."""
     uses: tuple["ExpertSpec", ...] = ()
-    """Further experts of the profile that it runs itself; its output depends on everything that theirs depends on."""
+    """Other experts of the profile that it calls; its output also depends on everything that theirs depends on."""
     base: Path | None = None
-    """Folder of a second checkpoint that it needs: what a ControlNet is attached to, or whose tokenizer it reads."""
+    """Folder of a second checkpoint: the base model of a ControlNet, or the source of the tokenizer."""
     base_digest: str = ""
-    """The `weights_digest` of that folder; empty where there is none."""
+    """The `weights_digest` of that folder; empty if there is none."""
 
     def facts(self) -> dict[str, JsonValue]:
-        """What the expert computes depends on beside its inputs, for digests; equal facts, equal outputs."""
+        """Everything besides the inputs that determines the outputs, for digests."""
         facts: dict[str, JsonValue] = {
             "id": self.id,
             "implementation": self.implementation,
@@ -59,11 +59,11 @@ class Expert(Protocol):
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """Run the model on a batch and return one mapping of named outputs for each item.
 
-        Images of one batch have the same size. The result for an item must not depend on the other items. Outputs that
-        the tool does not have are kept in the record for people to look at; no plan can refer to them.
+        Images of one batch have the same size. The result for an item must not depend on the other items. Extra
+        outputs, which the tool does not declare, are stored in the record for inspection; plans cannot refer to them.
 
         Raises:
-            InputError: the inputs of an item do not go together; the message says what would be right.
+            InputError: the inputs of an item are incompatible; the message says what would be valid.
             ExpertError: the model cannot work on an item; the message says why.
         """
         ...
@@ -75,7 +75,7 @@ class SamplingExpert(Protocol):
     def run_seeded(self, *, batch: Sequence[Mapping[str, Value]], seeds: Sequence[int]) -> list[Mapping[str, Value]]:
         """Run the model on a batch and return one mapping of named outputs for each item.
 
-        Equal inputs with an equal seed give an equal result, whatever else is in the batch.
+        Equal inputs with an equal seed give an equal result, independent of the rest of the batch.
 
         Args:
             batch: the inputs of each item.
@@ -92,7 +92,7 @@ class ExpertError(Exception):
 
 
 class InputError(ExpertError):
-    """The inputs of an item do not go together, such as a mask of another size than its picture: the plan's fault."""
+    """The inputs of an item are incompatible, such as a mask and an image of different sizes: a planner fault."""
 
 
 class ExpertFactory(Protocol):

@@ -1,4 +1,4 @@
-"""The planner protocol `planner/1`: what a planner is asked, and what it may answer."""
+"""The planner protocol `planner/1`: requests and responses."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,50 +21,50 @@ from evaluator.core.suites.base import Suite, Task
 from evaluator.core.tools.types import Catalogue
 
 MAX_RESPONSE_BYTES = 1024 * 1024
-"""Of an answer of an endpoint, and of a plan in a file."""
+"""Maximum size of an endpoint's response, and of a plan in a file."""
 MAX_ALTERNATIVES = 4
-"""Further plans that an answer may have besides the first."""
+"""Maximum number of plans in a response besides the first."""
 _MOST_TOKENS = 2**31
-_EXPECTED = {
+_FORMATS = {
     "alternatives": f"a list of at most {MAX_ALTERNATIVES} plans",
     "usage": 'an object with whole numbers "prompt_tokens" and "completion_tokens"',
     "confidence": "a number from 0 to 1",
     "reason": "a text",
 }
-"""What optional fields are, by their names."""
+"""The format of each optional field."""
 
 
 class Message(BaseModel):
-    """A part of the protocol."""
+    """Base class of the protocol's messages."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class RequestedTask(Message):
-    """The request as the planner sees it. It never holds the gold plan, references or the task's attributes."""
+    """The request as the planner sees it, without gold plan, references and the task's attributes."""
 
     id: str
     request: str
     """The request in English."""
     resources: dict[str, str]
-    """What is given: name to type. A plan refers to it as `$name`."""
+    """Types of the resources by name. A plan refers to a resource as `$name`."""
     given: dict[str, JsonValue] = Field(default_factory=dict)
-    """What is given by value, in the form of the suite; absent where a request is its text and its resources."""
+    """Values that are part of the request, in the suite's format; absent if there are none."""
 
     @model_serializer(mode="wrap")
-    def _without_nothing_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        # Requests of other suites stay what they were, and with them the keys of journals.
-        found: dict[str, object] = handler(self)
-        return found if self.given else {name: value for name, value in found.items() if name != "given"}
+    def _without_empty_given(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Keeps the requests of other suites unchanged, and with them the keys of journals.
+        fields: dict[str, object] = handler(self)
+        return fields if self.given else {name: value for name, value in fields.items() if name != "given"}
 
 
 class Expected(Message):
-    """What the answer must be."""
+    """The expected answer."""
 
     type: str | None
-    """None where a request may want several results."""
+    """None if the request may ask for several results."""
     types: list[str] = Field(default_factory=list)
-    """The type of each answer, in order, of a request that is known to want several; otherwise empty."""
+    """The type of each answer, in order, if the request is known to ask for several; otherwise empty."""
 
 
 class OfferedTool(Message):
@@ -77,7 +77,7 @@ class OfferedTool(Message):
 
 
 class PlannerRequest(Message):
-    """One turn. Stateless: everything that the planner needs is in it."""
+    """One turn. Stateless: it contains everything that the planner needs."""
 
     version: Literal["planner/1"] = "planner/1"
     suite: str
@@ -89,24 +89,24 @@ class PlannerRequest(Message):
 
 
 def _bounded(value: object) -> str:
-    """What answers had here before the protocol knew reasons is no fault."""
+    # Other values are no fault: responses could contain anything here before the protocol had reasons.
     return value[:MAX_REASON] if isinstance(value, str) else ""
 
 
 def _probability(value: object) -> float | None:
-    """No score depends on it, so a wrong one is no fault."""
+    # No score depends on it, so an invalid value is no fault.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if 0 <= value <= 1 else None
 
 
 def _usage(value: object) -> dict[str, int] | None:
-    """The two counts that are read; details beside them, and anything else, are no fault."""
+    # Further details and invalid values are no fault.
     if not isinstance(value, Mapping):
         return None
     counts = {name: value.get(name) for name in ("prompt_tokens", "completion_tokens")}
-    read = {name: count for name, count in counts.items() if type(count) is int and 0 <= count < _MOST_TOKENS}
-    return read or None
+    valid = {name: count for name, count in counts.items() if type(count) is int and 0 <= count < _MOST_TOKENS}
+    return valid or None
 
 
 def _alternatives(value: object) -> Sequence[object]:
@@ -120,82 +120,81 @@ Alternatives = Annotated[list[dict[str, JsonValue] | list[JsonValue] | str], Bef
 
 
 class PlannerResponse(Message):
-    """The answer to one turn. Optional fields with wrong values are ignored: they never cost the plan."""
+    """The answer to one turn. Optional fields with invalid values are ignored and never invalidate the plan."""
 
     model_config = ConfigDict(extra="ignore")
     OPTIONS: ClassVar[frozenset[str]] = frozenset({"reason", "alternatives", "usage", "confidence"})
 
     plan: dict[str, JsonValue] | list[JsonValue] | str | None
-    """`plan/1` as an object, or any other accepted form; null: no plan can meet the request."""
+    """`plan/1` as an object, or any other accepted form; null: no plan can satisfy the request."""
     reason: Annotated[str, BeforeValidator(_bounded), Field(max_length=MAX_REASON)] = ""
-    """With a null plan: why. Longer texts are cut, and anything else is ignored."""
+    """With a null plan: why. Long texts are truncated; values other than texts are ignored."""
     alternatives: Alternatives = Field(default_factory=list, max_length=MAX_ALTERNATIVES)
-    """Up to four further plans, best first. Only `plan` is scored; suites that judge plans also show the best of
-    all."""
+    """Up to four further plans, best first. Only `plan` is scored; suites that judge plans also report the best."""
     usage: Usage = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
     confidence: Annotated[float | None, BeforeValidator(_probability)] = None
-    """Optional: how sure the planner is that the plan is right, from 0 to 1. Anything else is ignored."""
+    """Optional: the planner's confidence that the plan is right, from 0 to 1. Other values are ignored."""
 
     @classmethod
     def is_answered_in(cls, value: JsonValue) -> bool:
-        """Whether a JSON value has a plan, whatever it is worth."""
+        """Whether a JSON value has a plan, valid or not."""
         return isinstance(value, Mapping) and value.get("plan") is not None
 
     def answer(self) -> JsonValue:
-        """The plan as it is read and kept; of an abstention with its reason."""
+        """The plan, or for a null plan the abstention with its reason."""
         return abstention(self.reason) if self.plan is None else self.plan
 
 
 def ignored_options(*, value: object, response: Message) -> tuple[str, ...]:
-    """Which optional fields of an answer were ignored, wholly or in part, a clause each.
+    """The optional fields of a response that were ignored, wholly or in part, as one clause each.
 
     Args:
-        value: the answer as JSON.
-        response: the same as it was read.
+        value: the response as JSON.
+        response: the parsed response.
     """
     if not isinstance(value, Mapping):
         return ()
     ignored = []
-    for name, expected in _EXPECTED.items():
-        given, read = value.get(name), getattr(response, name, None)
-        # A long reason is cut, and details of a usage are left out: neither is wrong.
-        is_read = bool(read) if name in ("usage", "reason") else read == given
-        if given not in (None, "", [], {}) and not is_read and name in type(response).model_fields:
+    for name, expected in _FORMATS.items():
+        raw, parsed = value.get(name), getattr(response, name, None)
+        # A truncated reason and omitted details of a usage are no errors.
+        is_valid = bool(parsed) if name in ("usage", "reason") else parsed == raw
+        if raw not in (None, "", [], {}) and not is_valid and name in type(response).model_fields:
             ignored.append(f"{name}: ignored, at least in part; it is {expected}")
     return tuple(ignored)
 
 
 @dataclass(frozen=True, slots=True)
 class PlannerReply:
-    """A plan as received, with how it was obtained."""
+    """A plan as received, with the facts of the call."""
 
     plan: object
     call: PlannerCall
     alternatives: tuple[object, ...] = ()
     """Up to four further plans, best first."""
     tolerated: tuple[str, ...] = ()
-    """What the answer had beside the plan and was ignored, a clause each."""
+    """Ignored parts of the response, as one clause each."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
-    """How a bundled strategy came to the plan; empty for others."""
+    """How a bundled strategy derived the plan; empty for others."""
     unreadable: str = ""
-    """Why a bundled strategy cannot read what was written, as part of a sentence; `plan` is then that text, and no
-    other parser tries its luck with it."""
+    """Why a bundled strategy cannot parse the output of its model, as part of a sentence. `plan` is then that output,
+    and no other parser is tried."""
 
 
 class PlannerError(Exception):
-    """The planner gave no plan. `reason` says whose fault that is."""
+    """The planner returned no plan. `reason` says whether that is its fault."""
 
     def __init__(self, *, reason: Reason, message: str, received: str | None = None, call: PlannerCall) -> None:
         super().__init__(message)
         self.reason = reason
         self.received = received
-        """The beginning of what was received, if anything was."""
+        """The beginning of the response, if there was one."""
         self.call = call
 
 
 class Planner(Protocol):
-    """Something that answers requests with plans. Called from several threads at once."""
+    """Answers requests with plans. Must be thread-safe."""
 
     name: str
 
@@ -203,48 +202,48 @@ class Planner(Protocol):
         """Answer one request.
 
         Raises:
-            PlannerError: there is no plan; the reason tells a planner's fault from the infrastructure's.
+            PlannerError: there is no plan; the reason distinguishes planner faults from infrastructure faults.
         """
         ...
 
 
 @runtime_checkable
 class BatchPlanner(Planner, Protocol):
-    """A planner that does better when it knows of many requests at once."""
+    """A planner that is more efficient with batches of requests."""
 
     def plan_all(self, requests: Iterable[PlannerRequest]) -> Iterator[tuple[int, PlannerReply | PlannerError]]:
-        """Answer many requests; called from one thread at a time.
+        """Answer many requests. Called from one thread at a time.
 
         Args:
-            requests: taken one by one, not all before the first answer.
+            requests: consumed lazily.
 
         Yields:
-            The position of a request and its reply, or why there is none, each once, as they come, in any order.
+            The position of a request with its reply or error, once for each request, in any order.
         """
         ...
 
 
 @runtime_checkable
 class ReseedablePlanner(Planner, Protocol):
-    """A planner that draws from seeds, and would repeat itself without other ones."""
+    """A planner that samples from seeded generators, and repeats its plans unless reseeded."""
 
     def reseeded(self, run: int) -> Planner:
-        """The same planner with other random numbers for each run. It need not be closed."""
+        """The same planner with different seeds for each run. It need not be closed."""
         ...
 
 
 def reseeded(planner: Planner, *, run: int) -> Planner:
-    """The planner in one of several runs.
+    """The planner for one of several runs.
 
     Args:
-        planner: one without seeds is returned as it is.
-        run: from 0, which is the planner as it is.
+        planner: returned unchanged if it has no seeds.
+        run: number of the run, from 0. Run 0 uses the original seeds.
     """
     return planner.reseeded(run) if run and isinstance(planner, ReseedablePlanner) else planner
 
 
 def offered_tools(catalogue: Catalogue) -> tuple[OfferedTool, ...]:
-    """The tools of a catalogue, as requests offer them."""
+    """The tools of a catalogue in the format of requests."""
     return tuple(
         OfferedTool(
             name=tool.name,

@@ -1,4 +1,4 @@
-"""A plans file: the plans of a suite's tasks, written down beforehand.
+"""A plans file: the plans of a suite's tasks, prepared in advance.
 
 JSON, one object with a plan for each task:
 
@@ -9,10 +9,10 @@ or JSON lines (and a JSON list of the same objects), also a single one:
     {"task": "image_detection/0", "plan": <plan>}
     {"task": "QA/0", "plan": <plan>, "alternatives": [<plan>, ...]}
 
-Where no plan can meet a request, the plan is null, and `reason` may say why.
+If no plan can satisfy a request, the plan is null, and `reason` may say why.
 
-A plan is in any form that `replies/read.py` has in its table. Up to four alternatives are the further candidates, best
-first. A file is refused as a whole, with all that is wrong in it; a task that it leaves out has no plan.
+A plan may have any form in the table of `replies/read.py`. Up to four alternatives are further candidates, best first.
+An invalid file is rejected as a whole, with a list of its errors; omitted tasks have no plan.
 
 This is the only reader of such files: of uploads, of the API, of `submit`, of `evaluate` and of `score-plans`.
 """
@@ -35,14 +35,14 @@ MAX_BYTES = 8 * 1024 * 1024
 MAX_PLAN_BYTES = MAX_RESPONSE_BYTES
 MAX_PLANS = 20_000
 """Ten times the tasks of the largest suite."""
-_NAMED = 5
-"""So many tasks are named in one sentence."""
+_MAX_LISTED = 5
+"""Maximum number of tasks or errors in one message."""
 _PLAN_FORMS = frozenset({"steps", "solution", "tool_calls", "program", "grids"})
 """Keys of objects that are plans themselves."""
 
 
 class PlansFileError(ValueError):
-    """The file cannot be taken; `problems` has a sentence for each thing that is wrong."""
+    """The file is invalid; `problems` has a sentence for each error."""
 
     def __init__(self, *problems: str) -> None:
         self.problems = problems
@@ -51,7 +51,7 @@ class PlansFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class GivenPlan:
-    """What a file says of one task."""
+    """The plans of one task."""
 
     plan: JsonValue
     alternatives: tuple[JsonValue, ...] = ()
@@ -59,21 +59,21 @@ class GivenPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlansFile:
-    """A file that was read."""
+    """A parsed plans file."""
 
     plans: Mapping[str, GivenPlan]
     places: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Of each plan, by task: `line 3`; without those of an object with a plan for each task."""
+    """Position of each plan by task, such as `line 3`; empty for an object with a plan for each task."""
 
     def digest(self) -> str:
-        """SHA-256 over tasks and plans, whatever the order and form of the file."""
+        """SHA-256 over tasks and plans, independent of the order and form of the file."""
         return digest({task: [given.plan, *given.alternatives] for task, given in self.plans.items()})
 
     def check(self, *, tasks: Set[str], suite: str) -> None:
-        """Refuse plans for tasks that the suite does not have.
+        """Check that the suite has every task of the file.
 
         Raises:
-            PlansFileError: there are some.
+            PlansFileError: it lacks some.
         """
         unknown = [task for task in self.plans if task not in tasks]
         if not unknown:
@@ -94,7 +94,7 @@ def read_plans(data: bytes) -> PlansFile:
     """Read a file.
 
     Raises:
-        PlansFileError: it is too large, no text, no JSON (with line and column), or not of this shape.
+        PlansFileError: it is too large, not text, not JSON (with line and column), or does not have this shape.
     """
     if len(data) > MAX_BYTES:
         raise PlansFileError(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
@@ -112,10 +112,10 @@ def read_plans(data: bytes) -> PlansFile:
 
 
 def plans_of(value: Any) -> PlansFile:
-    """The plans of a file whose JSON was read already.
+    """Read a file from its parsed JSON.
 
     Raises:
-        PlansFileError: it is not of this shape.
+        PlansFileError: it does not have this shape.
     """
     if isinstance(value, Mapping | list) and len(value) > MAX_PLANS:
         raise PlansFileError(f"The file has {len(value):,} plans; at most {MAX_PLANS:,} are read.")
@@ -159,8 +159,8 @@ def _plans(entries: "Sequence[_Entry]", *, problems: Sequence[str] = ()) -> Plan
         except PlansFileError as error:
             problems += error.problems
     if problems:
-        more = [f"And {len(problems) - _NAMED} more."] if len(problems) > _NAMED else []
-        raise PlansFileError(*problems[:_NAMED], *more)
+        more = [f"And {len(problems) - _MAX_LISTED} more."] if len(problems) > _MAX_LISTED else []
+        raise PlansFileError(*problems[:_MAX_LISTED], *more)
     if not plans:
         raise PlansFileError("The file holds no plan.")
     return PlansFile(plans=plans, places=places)
@@ -172,11 +172,11 @@ class _Entry:
     where: str
     value: Any
     place: str = ""
-    """`line 3` or `entry 3`; empty: an object has it by its key."""
+    """`line 3` or `entry 3`; empty for an object with a plan for each task."""
 
 
 class _Object(dict[str, Any]):
-    """A JSON object that knows which keys came more than once."""
+    """A JSON object with the list of its duplicate keys."""
 
     repeated: Sequence[str] = ()
 
@@ -197,7 +197,7 @@ def _text(data: bytes) -> str:
 
 
 def _lines(text: str) -> Iterator[tuple[int, Any]]:
-    # Not `splitlines`: JSON texts may hold the other separators that it knows.
+    # Not `splitlines`, which also splits at separators that may occur within JSON strings.
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -217,7 +217,7 @@ def _loaded(text: str) -> Any:
     except (json.JSONDecodeError, PlansFileError):
         raise
     except ValueError:
-        # Python converts no text of more than some thousand digits.
+        # Python limits the number of digits of an integer.
         raise PlansFileError("The file holds a number with too many digits to be read.") from None
 
 
@@ -290,20 +290,20 @@ def _count(number: int, what: str) -> str:
 
 
 def _some(keys: Sequence[str], *, places: Mapping[str, str] = MappingProxyType({})) -> str:
-    named = ((repr(key if len(key) <= 60 else key[:59] + "…"), places.get(key)) for key in keys[:_NAMED])
+    named = ((repr(key if len(key) <= 60 else key[:59] + "…"), places.get(key)) for key in keys[:_MAX_LISTED])
     shown = ", ".join(f"{key} ({place})" if place else key for key, place in named)
-    return shown if len(keys) <= _NAMED else f"{shown} and {len(keys) - _NAMED} more"
+    return shown if len(keys) <= _MAX_LISTED else f"{shown} and {len(keys) - _MAX_LISTED} more"
 
 
 class GivenPlans:
-    """Answers each task with its plan from a file; what the file leaves out is the planner's fault."""
+    """Answers each task with its plan from a file. An omitted task is a planner fault."""
 
     def __init__(self, plans: Mapping[str, GivenPlan], *, name: str = "plans file") -> None:
         self.name = name
         self._plans = plans
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        """The plan of the file. Takes no time that could be measured."""
+        """The plan of the file."""
         call = PlannerCall(seconds=0.0)
         given = self._plans.get(request.task.id)
         if given is None:

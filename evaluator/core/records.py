@@ -1,6 +1,6 @@
 """The result record `result/1`: everything about one task of one evaluation, as one JSON object.
 
-Scores can be recomputed from stored records without running anything again.
+Scores can be recomputed from stored records without executing plans again.
 """
 
 from enum import StrEnum
@@ -28,9 +28,9 @@ class Outcome(StrEnum):
 
     SCORED = "scored"
     PLANNER_FAULT = "planner_fault"
-    """The plan is wrong, or the endpoint answered wrongly: scored as the suite's paper says (0 for OpenAGI)."""
+    """The plan or the endpoint's response is invalid: scored as in the suite's paper (0 for OpenAGI)."""
     INFRA_FAULT = "infra_fault"
-    """Not the planner's fault. Never scored, never cached; keeps the evaluation off the ranked board."""
+    """Not the planner's fault. Never scored or cached; keeps the evaluation off the ranked board."""
     NOT_RUN = "not_run"
     """No expert or no data for this task in this profile; the same for every planner."""
     CANCELLED = "cancelled"
@@ -44,43 +44,43 @@ class Reason(StrEnum):
     RESPONSE_TOO_LARGE = "response_too_large"
     PLANNER_TIMEOUT = "planner_timeout"
     REFUSED_BY_ENDPOINT = "refused_by_endpoint"
-    """The endpoint answered a status that is not transient (`evaluator.network`), such as 401 or 404."""
+    """The endpoint responded with a status that is not transient (`evaluator.network`), such as 401 or 404."""
     PROMPT_TOO_LONG = "prompt_too_long"
-    """The prompt is longer than the planner's language model or endpoint reads."""
+    """The prompt exceeds the context length of the planner's language model or endpoint."""
     ADDRESS_REFUSED = "address_refused"
-    """The endpoint's address is not a public one."""
+    """The endpoint's address is not public."""
     UNPARSABLE_PLAN = "unparsable_plan"
     INVALID_PLAN = "invalid_plan"
     ABSTAINED = "abstained"
-    """The planner says that no plan can meet the request, but the tools can."""
+    """The planner says that no plan can satisfy the request, but there is one."""
     NO_PLAN = "no_plan"
-    """The plans file leaves the task out."""
+    """The plans file has no plan for the task."""
     LIMIT_EXCEEDED = "limit_exceeded"
-    """Executing the plan would make an image larger than the engine works on."""
+    """Executing the plan would produce an image above the engine's size limit."""
     UNFIT_INPUT = "unfit_input"
-    """The plan gives an expert inputs that do not go together, such as a mask of another size than its picture."""
+    """The plan passes incompatible inputs to an expert, such as a mask and an image of different sizes."""
     MODEL_UNUSABLE = "model_unusable"
-    """The planner's language model cannot be loaded, or fails by itself, on any machine."""
+    """The planner's language model cannot be loaded or run on any machine."""
     ENDED_WORKER = "ended_worker"
-    """The worker that ran the task was lost: the planner's model ended it, or hung."""
+    """The worker that ran the task was lost because the planner's model crashed it or hung."""
     # infra_fault
     ENDPOINT_UNAVAILABLE = "endpoint_unavailable"
     MODEL_UNAVAILABLE = "model_unavailable"
-    """The planner's language model could not be fetched or loaded this time."""
+    """The planner's language model could temporarily not be downloaded or loaded."""
     EXPERT_FAILED = "expert_failed"
     SCORER_FAILED = "scorer_failed"
     WORKER_LOST = "worker_lost"
     INTERNAL_ERROR = "internal_error"
-    """A defect of PlanArena or of a planner object given to the library."""
+    """A bug in PlanArena or in a planner object passed to the library."""
     # not_run
     NO_EXPERT = "no_expert"
     NO_DATA = "no_data"
     UNCONFINED = "unconfined"
-    """The worker's machine cannot confine the programs of planners."""
+    """The worker's machine cannot sandbox the programs of planners."""
     NO_GOAL = "no_goal"
-    """A planning suite does not know what the request wants, so that no plan can be judged."""
+    """The goal of the request is unknown to a suite that judges plans, so no plan can be judged."""
     NOT_PERTURBED = "not_perturbed"
-    """The request has no other form of the kind that a perturbed evaluation asks for."""
+    """The request has no variant for the perturbation of this evaluation."""
     EVALUATION_FAILED = "evaluation_failed"
     """The evaluation failed before the task ran."""
 
@@ -97,7 +97,7 @@ class ArtefactReference(_Record):
 
 
 class StepRun(_Record):
-    """One step of the plan executed on one sample."""
+    """The execution of one step of the plan on one sample."""
 
     step: str
     """Id of the step in the parsed plan."""
@@ -108,14 +108,14 @@ class StepRun(_Record):
     inputs: dict[str, ArtefactReference]
     outputs: dict[str, ArtefactReference]
     cached: bool
-    """Whether the outputs were in the store already. Left out of equality of results, as are the seconds."""
+    """Whether the outputs were already in the store. Ignored when results are compared, like `seconds`."""
     seconds: float
     """This item's share of its batch's wall time; 0 if cached."""
     error: str | None = None
 
 
 class AnswerResult(_Record):
-    """One answer of a request that wants several."""
+    """One answer to a request that asks for several."""
 
     metric: str
     score: float | None
@@ -124,11 +124,11 @@ class AnswerResult(_Record):
 
 
 class SampleResult(_Record):
-    """The plan executed on one sample."""
+    """The execution of the plan on one sample."""
 
     index: int
     score: float | None
-    """Where a request wants several answers, the mean of their scores."""
+    """The mean of the scores if the request asks for several answers."""
     inputs: dict[str, ArtefactReference]
     reference: ArtefactReference | None
     answer: ArtefactReference | None
@@ -136,57 +136,57 @@ class SampleResult(_Record):
     further: list[AnswerResult] = Field(default_factory=list)
     """The answers after the first, in order."""
     indicators: dict[str, float] = Field(default_factory=dict)
-    """Further values of this sample, in [0, 1], by name; the record's indicator of the same name is their mean."""
+    """Indicators of this sample, in [0, 1]; the record's indicator of the same name is the mean over samples."""
 
 
 class PlannerCall(_Record):
-    """How the planner was asked."""
+    """A call of the planner."""
 
     seconds: float
     tries: int = 1
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     confidence: float | None = None
-    """How sure the planner says it is of its plan, in [0, 1]; absent where it says nothing."""
+    """The planner's confidence in its plan, in [0, 1]; absent if it reports none."""
 
     @model_serializer(mode="wrap")
-    def _without_no_confidence(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        # Records of planners that say nothing stay what they were, and with them their digests.
-        found: dict[str, object] = handler(self)
-        return found if self.confidence is not None else {k: v for k, v in found.items() if k != "confidence"}
+    def _without_empty_confidence(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Keeps the records of planners without it, and their digests, unchanged.
+        fields: dict[str, object] = handler(self)
+        return fields if self.confidence is not None else {k: v for k, v in fields.items() if k != "confidence"}
 
 
 LONGEST_PAIR_TEXT = 300
-"""Characters of a text of a pair."""
+"""Maximum number of characters of a text of a pair."""
 MOST_PAIRS = 12
-"""Pairs that a record keeps."""
+"""Maximum number of pairs in a record."""
 
 
 def _shortened(value: object) -> object:
     return value[: LONGEST_PAIR_TEXT - 1] + "…" if isinstance(value, str) and len(value) > LONGEST_PAIR_TEXT else value
 
 
-# Cut, not refused: the texts are a stranger's, and a redacted one is longer than it was.
+# Truncated instead of rejected: the texts are untrusted, and redaction may lengthen them.
 _Shortened = Annotated[str, BeforeValidator(_shortened)]
 
 
 class TextPair(_Record):
-    """Two texts of which the rules of a judge do not know whether they mean the same. Texts are cut at
+    """Two texts for which the judge's rules cannot decide whether they have the same meaning. Texts are truncated to
     `LONGEST_PAIR_TEXT`."""
 
     kind: _Shortened
     wanted: _Shortened
-    """What the request wants."""
+    """The text of the request."""
     given: _Shortened
-    """What the plan says."""
+    """The text of the plan."""
     why: _Shortened
-    """Which phrase was not understood, without a full stop."""
+    """The phrase that the rules do not cover, without a full stop."""
     verdict: Literal["same", "different", "undecided"] = "undecided"
-    """The arbiter's; `undecided` where none was asked or it gave none."""
+    """The arbiter's verdict; `undecided` if there is no arbiter or it gave no verdict."""
     answers: list[_Shortened] = Field(default_factory=list, max_length=8)
-    """Of the arbiter: its votes, or its score."""
+    """The arbiter's votes, or its score."""
     problem: _Shortened = ""
-    """Why the arbiter left it undecided, as a sentence."""
+    """Why the arbiter did not decide, as a sentence."""
 
 
 class ResultRecord(_Record):
@@ -200,34 +200,34 @@ class ResultRecord(_Record):
     outcome: Outcome
     reason: Reason | None = None
     reason_text: str = ""
-    """A sentence for the submitter."""
+    """The reason as a sentence for the submitter."""
     score: float | None = None
-    """Mean over the samples, in the metric's range; 0 for a `planner_fault`; None where nothing was measured."""
+    """Mean over the samples, in the metric's range; 0 for a `planner_fault`; None if nothing was measured."""
     planner_notes: dict[str, JsonValue] = Field(default_factory=dict)
-    """How a bundled strategy came to the plan: raw texts and what they were mapped to. Empty for other planners."""
+    """How a bundled strategy derived the plan: raw texts and their mappings. Empty for other planners."""
     plan_received: JsonValue = None
-    """What the planner sent, cut at 64 KiB if it is text that cannot be read as a plan."""
+    """The plan as received; text that cannot be parsed as a plan is truncated to 64 KiB."""
     plan: JsonValue = None
     """The parsed plan as `plan/1`."""
     tolerated: list[str] = Field(default_factory=list)
-    """What the parser accepted although it was not canonical."""
+    """Deviations from the canonical form that the parser accepted."""
     problems: list[Problem] = Field(default_factory=list)
     samples: list[SampleResult] = Field(default_factory=list)
     indicators: dict[str, float] = Field(default_factory=dict)
     """For suites that judge plans: each indicator of this plan, in [0, 1]. `score` is what the board ranks by."""
     explanations: dict[str, str] = Field(default_factory=dict)
-    """For each indicator the reason in words; under `goal` what the request wants."""
+    """The reason for each indicator in words; under `goal`, the goal of the request."""
     pairs: list[TextPair] = Field(default_factory=list, max_length=MOST_PAIRS)
-    """For suites that judge plans: the texts on which the rules are undecided and the score depends."""
+    """For suites that judge plans: undecided pairs of texts that affect the score."""
     arbiter: dict[str, JsonValue] = Field(default_factory=dict)
-    """Identity of the arbiter that was asked about these pairs; empty if none was."""
+    """Identity of the arbiter that judged these pairs; empty if there was none."""
     planner: PlannerCall | None = None
     transcripts: list[Transcript] = Field(default_factory=list)
     """For suites in turns: one for each sample."""
 
     def artefacts(self) -> list[ArtefactReference]:
-        """Every artefact that the record names, each once, in order of first mention."""
-        found: dict[str, ArtefactReference] = {}
+        """The distinct artefacts that the record refers to, in order of first reference."""
+        artefacts: dict[str, ArtefactReference] = {}
         for sample in self.samples:
             named = [*sample.inputs.values(), sample.reference, sample.answer]
             for further in sample.further:
@@ -236,12 +236,12 @@ class ResultRecord(_Record):
                 named += [*step.inputs.values(), *step.outputs.values()]
             for reference in named:
                 if reference is not None:
-                    found.setdefault(reference.digest, reference)
-        return list(found.values())
+                    artefacts.setdefault(reference.digest, reference)
+        return list(artefacts.values())
 
 
 def without_timings(record: ResultRecord) -> ResultRecord:
-    """The part of a record that is equal whenever the same evaluation runs: no seconds, no cache hits, no tries."""
+    """The record without seconds, cache hits and tries: the part that is reproducible."""
     samples = [
         sample.model_copy(
             update={"steps": [step.model_copy(update={"seconds": 0.0, "cached": False}) for step in sample.steps]}

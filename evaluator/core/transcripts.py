@@ -1,4 +1,4 @@
-"""Episodes in turns: the transcript that a record keeps, and figures of one task and of many tasks."""
+"""Episodes in turns: transcripts for result records, and figures of one or many tasks."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -8,9 +8,9 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 MOST_BYTES = 3 * 1024 * 1024
-"""Of all transcripts of one record together, as JSON."""
+"""Maximum size of all transcripts of one record, as JSON."""
 LONGEST_TEXT = 4000
-"""Characters that are kept of one text: an answer, an argument, a result."""
+"""Maximum number of characters of one text: an answer, an argument, a result."""
 
 
 class StopReason(StrEnum):
@@ -19,18 +19,18 @@ class StopReason(StrEnum):
     ANSWERED = "answered"
     """The planner gave an answer."""
     STOPPED = "stopped"
-    """The planner said that nothing is left to do; the last result is its answer."""
+    """The planner stopped; the last result is its answer."""
     COMPLETED = "completed"
-    """Everything of a whole plan was run; the last result is its answer."""
+    """A whole plan was executed; the last result is its answer."""
     TURN_LIMIT = "turn_limit"
     ACTION_LIMIT = "action_limit"
     TIME_LIMIT = "time_limit"
     UNREADABLE = "unreadable"
-    """Too many answers in a row could not be read."""
+    """Too many consecutive answers could not be parsed."""
     CALL_FAILED = "call_failed"
-    """The planner gave no answer; the record's reason tells whose fault that is."""
+    """The planner gave no answer; the record's reason says whether that is its fault."""
     TOOL_FAILED = "tool_failed"
-    """An expert failed on a valid action: nobody's fault."""
+    """An expert failed on a valid action, which is not the planner's fault."""
 
 
 class ActionProblem(StrEnum):
@@ -38,26 +38,26 @@ class ActionProblem(StrEnum):
 
     UNKNOWN_TOOL = "unknown_tool"
     BAD_REFERENCE = "bad_reference"
-    """It names a result that does not exist."""
+    """It refers to a result that does not exist."""
     BAD_ARGUMENTS = "bad_arguments"
-    """The arguments cannot be read, or are not what the tool takes."""
+    """The arguments cannot be parsed, or the tool does not accept them."""
     TOOL_ERROR = "tool_error"
-    """The tool says no: a wrong query, an equation without a solution."""
+    """The tool rejected the call: an invalid query, an equation without a solution."""
     TOO_MUCH = "too_much"
-    """It would take too long or make too much."""
+    """It would take too long or produce too much output."""
     UNAVAILABLE = "unavailable"
-    """The tool has no expert here."""
+    """The tool has no expert in this profile."""
 
 
-_SHORTEST = 32
-"""Names of reasons are not longer."""
+_MIN_LENGTH = 32
+"""Texts of this length are not shortened further, so that names of reasons stay whole."""
 
 
 def _cut(value: object) -> object:
     return value[: LONGEST_TEXT - 1] + "…" if isinstance(value, str) and len(value) > LONGEST_TEXT else value
 
 
-# Cut, not refused: the texts are a stranger's.
+# Truncated instead of rejected, since the texts are untrusted.
 Kept = Annotated[str, BeforeValidator(_cut)]
 
 
@@ -70,33 +70,33 @@ class ActionRun(_Part):
 
     tool: Kept
     arguments: Kept
-    """As the planner wrote them."""
+    """As written by the planner."""
     outputs: dict[str, Kept] = Field(default_factory=dict)
-    """The values by their references, as texts; with `problem`, empty."""
+    """Values as texts, by reference; empty if there is a `problem`."""
     problem: ActionProblem | None = None
     error: Kept = ""
     """The problem as a sentence."""
     seconds: float = 0.0
-    """Of running it; 0 if the same call had been run before. Left out of equality of results."""
+    """Run time; 0 if the result of an equal call was reused. Ignored when results are compared."""
 
 
 class TurnRun(_Part):
-    """One turn: what was received, and what came of it."""
+    """One turn: the received answers and their results."""
 
     received: list[Kept]
-    """The answers as they were received, as JSON: one, or those of the planning and the grounding module."""
+    """The answers as received, as JSON: one, or one each of the planning and the grounding module."""
     subgoals: list[Kept] = Field(default_factory=list)
     actions: list[ActionRun] = Field(default_factory=list)
     error: Kept = ""
-    """Why an answer could not be read, as a sentence."""
+    """Why an answer could not be parsed, as a sentence."""
     is_cut: bool = False
-    """Whether the feedback to the planner was cut."""
+    """Whether the feedback to the planner was truncated."""
     seconds: float = 0.0
-    """That the planner took. Left out of equality of results."""
+    """The planner's response time. Ignored when results are compared."""
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     tries: int = 1
-    """Requests to the planner, with those that were repeated. Left out of equality of results."""
+    """Requests to the planner, including retries. Ignored when results are compared."""
 
 
 class Transcript(_Part):
@@ -110,14 +110,14 @@ class Transcript(_Part):
     answer: Kept | None
     """None if the episode ended without one."""
     expected: Kept | None = None
-    """The right answer as a text, where there is one."""
+    """The correct answer as text, if there is one."""
     score: float | None
     """None if nothing was measured."""
     indicators: dict[str, float] = Field(default_factory=dict)
 
 
 def without_seconds(transcript: Transcript) -> Transcript:
-    """The part of a transcript that is equal whenever the same episode runs."""
+    """The transcript without timings and tries: the part that is reproducible."""
     turns = [
         turn.model_copy(
             update={
@@ -132,29 +132,29 @@ def without_seconds(transcript: Transcript) -> Transcript:
 
 
 def bounded(transcripts: Sequence[Transcript]) -> list[Transcript]:
-    """The transcripts of one record; where they have more than `MOST_BYTES` together, all their long texts are cut
-    further. They are a stranger's, and there may be many samples."""
-    found, longest = list(transcripts), LONGEST_TEXT
-    while sum(len(one.model_dump_json().encode()) for one in found) > MOST_BYTES and longest > _SHORTEST:
+    """The transcripts of one record, with long texts truncated until the total is at most `MOST_BYTES`. They are
+    untrusted, and there may be many samples."""
+    result, longest = list(transcripts), LONGEST_TEXT
+    while sum(len(item.model_dump_json().encode()) for item in result) > MOST_BYTES and longest > _MIN_LENGTH:
         longest //= 2
-        found = [Transcript.model_validate(_shortened(one.model_dump(), longest=longest)) for one in found]
-    return found
+        result = [Transcript.model_validate(_shortened(item.model_dump(), longest=longest)) for item in result]
+    return result
 
 
 def _shortened(value: Any, *, longest: int) -> Any:
     if isinstance(value, str):
         return value if len(value) <= longest else f"{value[: longest - 1]}…"
     if isinstance(value, dict):
-        return {name: _shortened(one, longest=longest) for name, one in value.items()}
-    return [_shortened(one, longest=longest) for one in value] if isinstance(value, list) else value
+        return {name: _shortened(item, longest=longest) for name, item in value.items()}
+    return [_shortened(item, longest=longest) for item in value] if isinstance(value, list) else value
 
 
 UNREADABLE_REPLY = "unreadable_reply"
-"""Beside the kinds of `ActionProblem`: a reply that could not be read, so that no action of it was known."""
+"""In addition to the kinds of `ActionProblem`: a reply that could not be parsed, so that its actions are unknown."""
 LONGEST_TOOL = 60
-"""Characters of a tool's name."""
+"""Maximum number of characters of a tool's name."""
 MOST_PROBLEMS = 24
-"""Kinds of problems that are kept of one task, each of one tool; the most frequent are."""
+"""Maximum number of pairs of tool and problem that are stored for one task: the most frequent."""
 
 
 class _SummaryPart(BaseModel):
@@ -173,7 +173,7 @@ class ProblemCount(_SummaryPart):
     """How often actions of one tool had one problem."""
 
     tool: str
-    """Empty where no tool of the suite was named, and for replies that could not be read."""
+    """Empty for unknown tools, and for replies that could not be parsed."""
     problem: str
     """A value of `ActionProblem`, or `UNREADABLE_REPLY`."""
     count: int
@@ -184,24 +184,24 @@ class EpisodeSummary(_SummaryPart):
 
     ends: list[EpisodeEnd] = Field(default_factory=list)
     problems: list[ProblemCount] = Field(default_factory=list)
-    """The most frequent first."""
+    """Most frequent first."""
     labels: dict[str, list[str]] = Field(default_factory=dict)
     """Values of the suite's facets that describe the result (`Suite.labels`)."""
 
 
 def summary_of(transcripts: Sequence[Transcript]) -> EpisodeSummary | None:
-    """The summary of one task's transcripts; None where there are none."""
+    """The summary of one task's transcripts; None if there are none."""
     if not transcripts:
         return None
-    ends = [EpisodeEnd(stop=one.stop, turns=len(one.turns), score=one.score) for one in transcripts]
+    ends = [EpisodeEnd(stop=episode.stop, turns=len(episode.turns), score=episode.score) for episode in transcripts]
     problems: Counter[tuple[str, str]] = Counter()
     for turn in (turn for transcript in transcripts for turn in transcript.turns):
         if turn.error:
             problems["", UNREADABLE_REPLY] += 1
         for action in turn.actions:
             if action.problem is not None:
-                named = action.tool if action.problem is not ActionProblem.UNKNOWN_TOOL else ""
-                problems[named[:LONGEST_TOOL], action.problem.value] += 1
+                tool = action.tool if action.problem is not ActionProblem.UNKNOWN_TOOL else ""
+                problems[tool[:LONGEST_TOOL], action.problem.value] += 1
     return EpisodeSummary(ends=ends, problems=_counted(problems)[:MOST_PROBLEMS])
 
 
@@ -211,9 +211,9 @@ class EpisodeFigures(NamedTuple):
     episodes: int
     mean_turns: float
     stops: tuple[tuple[StopReason, int], ...]
-    """Episodes by why they ended, the most frequent first."""
+    """Number of episodes by stop reason, most frequent first."""
     problems: tuple[ProblemCount, ...]
-    """Actions by tool and problem, the most frequent first."""
+    """Failed actions by tool and problem, most frequent first."""
 
     def sentences(self) -> tuple[str, ...]:
         """The figures as lines of text."""
@@ -223,10 +223,10 @@ class EpisodeFigures(NamedTuple):
             f"Ended: {stops}",
         ]
         if self.problems:
-            found = (
-                f"{one.count} {' '.join(filter(None, (one.tool, in_words(one.problem))))}" for one in self.problems
+            counts = (
+                f"{item.count} {' '.join(filter(None, (item.tool, in_words(item.problem))))}" for item in self.problems
             )
-            lines.append(f"Action errors: {', '.join(found)}")
+            lines.append(f"Action errors: {', '.join(counts)}")
         return tuple(lines)
 
     def to_json(self) -> dict[str, Any]:
@@ -235,27 +235,27 @@ class EpisodeFigures(NamedTuple):
             "episodes": self.episodes,
             "mean_turns": self.mean_turns,
             "stops": {stop.value: count for stop, count in self.stops},
-            "problems": [one.model_dump() for one in self.problems],
+            "problems": [problem.model_dump() for problem in self.problems],
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "EpisodeFigures":
         """The inverse of `to_json`."""
         stops = tuple((StopReason(stop), count) for stop, count in value["stops"].items())
-        problems = tuple(ProblemCount.model_validate(one) for one in value["problems"])
+        problems = tuple(ProblemCount.model_validate(problem) for problem in value["problems"])
         return cls(value["episodes"], value["mean_turns"], stops, problems)
 
 
 def figures_of(summaries: Iterable[EpisodeSummary]) -> EpisodeFigures | None:
-    """The figures of many tasks; None where no task had an episode."""
+    """The figures of many tasks; None if no task had an episode."""
     stops: Counter[StopReason] = Counter()
     problems: Counter[tuple[str, str]] = Counter()
     turns = 0
     for summary in summaries:
         stops.update(end.stop for end in summary.ends)
         turns += sum(end.turns for end in summary.ends)
-        for one in summary.problems:
-            problems[one.tool, one.problem] += one.count
+        for item in summary.problems:
+            problems[item.tool, item.problem] += item.count
     episodes = stops.total()
     if not episodes:
         return None

@@ -1,7 +1,7 @@
-"""Turns of `planner/1`: what a planner that acts step by step is asked in each turn, and what it may answer.
+"""Turns of `planner/1`: requests to planners that act step by step, and their answers.
 
-A turn is stateless like a request for a whole plan: it carries the task, the tools, everything that happened so far,
-and what is left of the limits. A planner that knows only whole plans may answer the first turn with one.
+A turn is stateless like a request for a whole plan: it contains the task, the tools, the complete history and the
+remaining limits. A planner that supports only whole plans may answer the first turn with one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -33,66 +33,66 @@ from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite, Task
 
 PNG = "image/png"
-"""The media type of results that planners may ask to be sent."""
+"""The media type in which planners may request image results."""
 
 
 class Formulation(StrEnum):
-    """How planning and acting take turns (LUMOS, section 2.1 and its baselines)."""
+    """How planning and acting alternate (LUMOS, section 2.1 and its baselines)."""
 
     ONEPASS = "onepass"
-    """All subgoals in one answer, then all actions in another (`LUMOS-OnePass`)."""
+    """All subgoals in one answer, then all actions in a second (`LUMOS-OnePass`)."""
     ITERATIVE = "iterative"
     """A subgoal, its actions, their results, the next subgoal, until the planner stops (`LUMOS-Iterative`)."""
     INTEGRATED = "integrated"
-    """One module gives the actions of each turn, with or without a subgoal (the paper's integrated training)."""
+    """One module returns the actions of each turn, with or without a subgoal (the paper's integrated training)."""
 
 
 class Role(StrEnum):
-    """What a turn asks for."""
+    """The kind of answer that a turn requests."""
 
     PLAN = "plan"
-    """The next subgoal, or all of them, or to stop."""
+    """The next subgoal, all subgoals, or a stop."""
     GROUND = "ground"
     """The actions of the given subgoals."""
     JOINT = "joint"
-    """Actions, to stop, or an answer."""
+    """Actions, a stop, or an answer."""
 
 
 class ActionResult(Message):
-    """What an action came to."""
+    """The result of an action."""
 
     action: str
-    """As it was read, such as `R2 = Calculator(R1 / 4)`."""
+    """The action as parsed, such as `R2 = Calculator(R1 / 4)`."""
     outputs: dict[str, str] = Field(default_factory=dict)
-    """The values by their references, as texts; cut as the feedback is."""
+    """Values as texts, by reference; truncated like the feedback."""
     pictures: dict[str, str] = Field(default_factory=dict)
-    """Results that are pictures, as PNG in base64, for planners that accept `image/png`; absent for others."""
+    """Image results as base64 PNG, for planners that accept `image/png`; absent for others."""
     error: str = ""
-    """Why there are none, as a sentence; empty if there are."""
+    """Why there are no outputs, as a sentence; empty if there are."""
 
     @model_serializer(mode="wrap")
     def _without_empty_pictures(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        # Requests of suites without pictures stay what they were, and with them the keys of journals.
-        found: dict[str, object] = handler(self)
-        return found if self.pictures else {name: value for name, value in found.items() if name != "pictures"}
+        # Keeps the requests of suites without pictures unchanged, and with them the keys of journals.
+        fields: dict[str, object] = handler(self)
+        return fields if self.pictures else {name: value for name, value in fields.items() if name != "pictures"}
 
 
 class PastTurn(Message):
-    """A turn that is over. The answers of a planning and a grounding module are one turn."""
+    """A completed turn. The answers of a planning and a grounding module form one turn."""
 
     index: int
     """From 1."""
     subgoals: list[str]
-    """Empty if the planner named none."""
+    """Empty if the planner gave none."""
     results: list[ActionResult]
     error: str = ""
-    """Why an answer could not be read, as a sentence; empty if it could."""
+    """Why an answer could not be parsed, as a sentence; empty if it could."""
     feedback: str
-    """All of it in words; cut, and then it says so."""
+    """The turn in words. Truncated feedback says so."""
 
 
 class Limits(Message):
-    """What an episode may use. `..._left` counts from this turn on."""
+    """Limits of an episode. `..._left` is what remains, this turn included."""
 
     turns: int
     turns_left: int
@@ -101,67 +101,67 @@ class Limits(Message):
     seconds: float
     seconds_left: float
     feedback_characters: int
-    """Of the feedback of one turn."""
+    """Maximum length of the feedback of one turn."""
 
 
 class TurnRequest(PlannerRequest):
     """One turn. `history` contains a `PastTurn` for each turn so far, in order."""
 
     key: str
-    """Names the turn: a request that is repeated, because its answer was lost, has the same key."""
+    """Identifies the turn: a request that is retried because its answer was lost has the same key."""
     formulation: Formulation
     role: Role
     subgoals: list[str] = Field(default_factory=list)
-    """With the role `ground`: what to find actions for."""
+    """With the role `ground`: the subgoals to find actions for."""
     limits: Limits
 
     @property
     def past(self) -> list[PastTurn]:
-        """The turns of the history."""
+        """`history`, parsed."""
         return [PastTurn.model_validate(turn) for turn in self.history]
 
 
 class TurnResponse(Message):
     """The answer to one turn: exactly one of `stop`, `subgoal`, `subgoals`, `actions`, `steps`, `answer`, `text` and
-    `plan`, except that a subgoal may stand beside actions or steps."""
+    `plan`, except that a subgoal may accompany actions or steps."""
 
     model_config = ConfigDict(extra="ignore")
     OPTIONS: ClassVar[frozenset[str]] = frozenset({"alternatives", "accepts", "usage"})
 
     stop: bool = False
-    """Nothing is left to do: the last result is the answer."""
+    """The episode is finished, and the last result is the answer."""
     subgoal: str | None = None
     subgoals: list[str] | None = None
     actions: str | None = None
     """In LUMOS's grammar: `R1 = Calculator(3 * 4); R2 = Calculator(R1 - 5)`."""
     steps: list[dict[str, JsonValue]] | None = None
-    """The same as steps of `plan/1`; a step's outputs are named `R1`, `R2`, ..."""
+    """The same actions as steps of `plan/1`, with outputs named `R1`, `R2`, ..."""
     answer: str | None = None
-    """The answer to the task in words, or the reference of the result that is the answer."""
+    """The answer to the task in words, or the reference of the result to use as the answer."""
     text: str | None = None
-    """Whatever a language model wrote, in the form of LUMOS's replies."""
+    """The unprocessed output of a language model, in the format of LUMOS's replies."""
     plan: dict[str, JsonValue] | list[JsonValue] | str | None = None
-    """A whole plan in any form that suites without turns accept: it is run, and the episode ends."""
+    """A whole plan in any form that suites without turns accept. It is executed, and the episode ends."""
     alternatives: Alternatives = Field(default_factory=list, max_length=MAX_ALTERNATIVES)
-    """With a plan: further ones, best first. Only suites whose answer is several candidates try them."""
+    """With a plan: further plans, best first. Only suites that accept several candidates try them."""
     accepts: list[str] = Field(default_factory=list)
-    """Optional: media types in which later turns of the episode may contain results. `image/png` is known; others are
-    ignored."""
+    """Optional: media types in which later turns of the episode may contain results. Only `image/png` is supported;
+    others are ignored."""
     formulation: Formulation | None = None
-    """Optional, in the first answer of an episode that began as `integrated`: how planning and acting take turns from
-    this answer on, which is then that of the role `plan`. Later ones are ignored."""
+    """Optional, in the first answer of an episode that began as `integrated`: the formulation from this answer on,
+    which is then the answer to the role `plan`. Ignored in later answers."""
     usage: Usage = None
     """Optional token counts: `prompt_tokens`, `completion_tokens`."""
 
     @classmethod
     def is_answered_in(cls, value: JsonValue) -> bool:
-        """Whether a JSON value has one of the answers, whatever it is worth."""
+        """Whether a JSON value has one of the answer fields, valid or not."""
         return isinstance(value, Mapping) and any(value.get(name) for name in _ANSWERS)
 
     @model_validator(mode="before")
     @classmethod
-    def _without_empty_ones(cls, value: object) -> object:
-        """Structured outputs fill each field: an empty one beside an answer says nothing."""
+    def _without_empty_fields(cls, value: object) -> object:
+        # Structured outputs fill every field, so an empty field beside an answer means nothing.
         if not isinstance(value, Mapping):
             return value
         empty = [name for name in _ANSWERS if value.get(name) in ("", [], {})]
@@ -176,16 +176,16 @@ class TurnResponse(Message):
     @field_validator("accepts", mode="before")
     @classmethod
     def _known_types(cls, value: object) -> list[str]:
-        given = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
-        return [PNG] if any(isinstance(one, str) and one.strip() == PNG for one in given) else []
+        types = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+        return [PNG] if any(isinstance(kind, str) and kind.strip() == PNG for kind in types) else []
 
     @model_validator(mode="after")
-    def _says_one_thing(self) -> Self:
-        given = [name for name in _ANSWERS if getattr(self, name) not in (None, False)]
-        main = [name for name in given if name not in {"subgoal", "subgoals"}] or given
+    def _has_one_answer(self) -> Self:
+        answers = [name for name in _ANSWERS if getattr(self, name) not in (None, False)]
+        main = [name for name in answers if name not in {"subgoal", "subgoals"}] or answers
         if len(main) != 1:
-            found = f"has {' and '.join(main)}" if main else "has none of them"
-            raise ValueError(f"a turn is answered with one of {', '.join(_ANSWERS)}; this answer {found}")
+            problem = f"has {' and '.join(main)}" if main else "has none of them"
+            raise ValueError(f"a turn is answered with one of {', '.join(_ANSWERS)}; this answer {problem}")
         return self
 
 
@@ -194,59 +194,59 @@ _ANSWERS = ("stop", "subgoal", "subgoals", "actions", "steps", "answer", "text",
 
 @dataclass(frozen=True, slots=True)
 class TurnReply:
-    """The answer to a turn, with how it was obtained."""
+    """The answer to a turn, with the facts of the call."""
 
     response: TurnResponse
     call: PlannerCall
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
-    """How a bundled strategy came to a whole plan; see `Draft`."""
+    """How a bundled strategy derived a whole plan; see `Draft`."""
 
 
 @runtime_checkable
 class TurnPlanner(Protocol):
-    """Something that acts step by step. Called from several threads at once."""
+    """A planner that acts step by step. Must be thread-safe."""
 
     @property
     def name(self) -> str:
-        """Of the planner."""
+        """The planner's name."""
         ...
 
     @property
     def formulation(self) -> Formulation:
-        """How planning and acting take turns."""
+        """How planning and acting alternate."""
         ...
 
     def turn(self, request: TurnRequest) -> TurnReply:
         """Answer one turn.
 
         Raises:
-            PlannerError: there is no answer; the reason tells a planner's fault from the infrastructure's.
+            PlannerError: there is no answer; the reason distinguishes planner faults from infrastructure faults.
         """
         ...
 
 
 @runtime_checkable
 class BatchTurnPlanner(TurnPlanner, Protocol):
-    """A planner that does better when it knows of many turns at once."""
+    """A planner that is more efficient with batches of turns."""
 
     def turn_all(self, requests: Iterable[TurnRequest]) -> list[TurnReply | PlannerError]:
-        """Answer a turn of each of many episodes, in their order; called from one thread at a time."""
+        """Answer one turn of each of several episodes, in order. Called from one thread at a time."""
         ...
 
 
 @runtime_checkable
 class PacedTurnPlanner(TurnPlanner, Protocol):
-    """A planner that has few episodes open at once, such as an agent that works on one after the other."""
+    """A planner with few open episodes at once, such as an agent that works on them one by one."""
 
     @property
     def episodes_at_once(self) -> int:
-        """How many; at least 1."""
+        """Maximum number of open episodes; at least 1."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a turn asks for beside the task."""
+    """The content of a turn's request besides the task."""
 
     key: str
     formulation: Formulation
@@ -262,7 +262,7 @@ _TRIAL_LIMITS = Limits(
 
 
 def first_turn(*, suite: Suite, task: Task, context: PlanContext) -> TurnRequest:
-    """The first turn of an episode that has no other, to test a planner with."""
+    """The only turn of a trial episode, which tests a planner."""
     asked = Asked(
         key=f"trial/{task.key}", formulation=Formulation.INTEGRATED, role=Role.JOINT, turns=(), subgoals=(),
         limits=_TRIAL_LIMITS,

@@ -1,5 +1,5 @@
-"""What a site serves for verification, as types that both sides use. Everything in it may be forged: only signatures
-and digests count."""
+"""Documents that a site serves for verification, shared by server and client. Their content is untrusted except where
+signatures or digests cover it."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
@@ -27,7 +27,7 @@ class KeyEntry(Served):
     created: AwareDatetime
     retired: AwareDatetime | None
     introduction: Envelope | None
-    """In which the key before introduces this one."""
+    """Envelope in which the previous key introduces this one."""
 
 
 class KeysDocument(Served):
@@ -37,7 +37,7 @@ class KeysDocument(Served):
     keys: Annotated[list[KeyEntry], Field(max_length=1000)]
     """The newest first."""
     signature: Envelope | None
-    """A `KeysStatement` about them; None without a key."""
+    """A `KeysStatement` about the keys; None if there is no key."""
 
 
 class WithdrawalsDocument(Served):
@@ -46,11 +46,11 @@ class WithdrawalsDocument(Served):
     format: Literal["planarena-withdrawals/1"] = "planarena-withdrawals/1"
     suite: _Text
     withdrawals: list[Envelope]
-    """`WithdrawalStatement`, the oldest first."""
+    """Signed `WithdrawalStatement`s, oldest first."""
 
 
 class SnapshotProof(Served):
-    """A snapshot with what its statement binds."""
+    """A snapshot with the data that its statement covers."""
 
     format: Literal["planarena-snapshot-proof/2"] = "planarena-snapshot-proof/2"
     suite: _Text
@@ -61,25 +61,25 @@ class SnapshotProof(Served):
     signature: Envelope | None
     rows: list[RowDigests]
     salts: dict[str, dict[str, _Text]]
-    """By evaluation and field, of the digests of names; without those of withdrawn names."""
+    """Salts of the digests of names, by evaluation and field, except those of withdrawn names."""
 
 
 class EvaluationProof(Served):
-    """The results of an evaluation with what its statement binds."""
+    """The results of an evaluation with the data that its statement covers."""
 
     format: Literal["planarena-evaluation-proof/1"] = "planarena-evaluation-proof/1"
     evaluation: _Text
     signature: Envelope | None
     tasks: list[TaskEntry]
     withheld: bool
-    """Whether `tasks` is empty because the site withholds them, as it may while hidden data are secret."""
+    """Whether the site withholds `tasks`, as it may while hidden data are secret."""
     salt: _Text | None
-    """Of the digests of records; None where records are withheld."""
+    """Salt of the digests of records; None if records are withheld."""
     records: dict[str, Digest]
-    """By task."""
+    """Digests of records by task."""
 
 
 def digested_keys(keys: Sequence[KeyEntry]) -> Digested:
-    """What a `KeysStatement` says of a list of keys."""
+    """Count and digest of a list of keys, for a `KeysStatement`."""
     entries = [entry.model_dump(mode="json") for entry in keys]
     return Digested(count=len(entries), digest=canonical_json.digest(entries))

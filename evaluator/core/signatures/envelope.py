@@ -1,8 +1,7 @@
-"""Ed25519 keys (RFC 8032), and payloads that they sign in the Dead Simple Signing Envelope (DSSE 1.0.2).
+"""Ed25519 keys (RFC 8032), and payloads signed in the Dead Simple Signing Envelope (DSSE 1.0.2).
 
-The signature also covers the payload's type.
-A payload is canonical JSON. Each kind of statement has a media type of its own, so that a signature of one kind is
-worthless for another, whatever the payload says.
+A payload is canonical JSON. Each kind of statement has its own media type, which the signature covers, so that a
+signature of one kind is invalid for another.
 """
 
 import base64
@@ -23,12 +22,12 @@ from evaluator.core import canonical_json
 from evaluator.core.signatures.statements import Statement
 
 ID_LENGTH = 32
-"""Hexadecimal digits of a key id: 128 bits, so that nobody finds a second key with the same id."""
+"""Hexadecimal digits of a key id: 128 bits, so that finding a second key with the same id is infeasible."""
 _KEY_BYTES = 32
 
 
 class KeyFormatError(ValueError):
-    """A text that is no public key."""
+    """The text is not a public key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ class PublicKey:
 
 
 class PrivateKey:
-    """A private key. Its `repr` does not show it."""
+    """A private key. Its `repr` does not contain the key."""
 
     def __init__(self, seed: bytes) -> None:
         self._key = Ed25519PrivateKey.from_private_bytes(seed)
@@ -81,22 +80,22 @@ class PrivateKey:
 
     @classmethod
     def from_secret(cls, secret: str) -> "PrivateKey":
-        """The key that follows from a random secret of any length. It is no password, so one derivation is enough."""
+        """Derive a key from a random secret of any length. HKDF suffices, since the secret is not a password."""
         derivation = HKDF(algorithm=SHA256(), length=_KEY_BYTES, salt=None, info=b"planarena:key that signs results")
         return cls(derivation.derive(secret.encode()))
 
     def sign(self, message: bytes) -> bytes:
-        """The signature of a message: 64 bytes, the same each time."""
+        """The signature of a message: 64 bytes, deterministic."""
         return self._key.sign(message)
 
 
 _LARGEST_PAYLOAD = 64 * 1024
-"""Characters of base64. Statements hold digests of what is large, so that each has about a thousand bytes."""
+"""Maximum number of base64 characters. Statements contain digests instead of large data: about 1,000 bytes each."""
 _Statement = TypeVar("_Statement", bound=Statement)
 
 
 class EnvelopeError(Exception):
-    """A signed statement that must not be believed; the message is the end of a sentence."""
+    """A signed statement is not trustworthy; the message is a predicate without its subject."""
 
 
 def _decoded(text: str) -> bytes:
@@ -130,12 +129,12 @@ class Envelope(BaseModel):
 
     @property
     def key_id(self) -> str:
-        """Id of the key that should have signed it."""
+        """Id of the signing key, according to the envelope."""
         return self.signatures[0].keyid
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the payload, which is how the next statement of a chain names it."""
+        """SHA-256 of the payload, by which the next statement of a chain refers to it."""
         return hashlib.sha256(_decoded(self.payload)).hexdigest()
 
 
@@ -152,14 +151,14 @@ def seal(*, statement: Statement, key: PrivateKey) -> Envelope:
 
 
 def open_envelope(envelope: Envelope, *, expected: type[_Statement], keys: Mapping[str, PublicKey]) -> _Statement:
-    """The statement in an envelope, checked.
+    """Verify an envelope and return its statement.
 
     Args:
         expected: the only kind of statement that is accepted.
         keys: the trusted keys by their ids.
 
     Raises:
-        EnvelopeError: it is of another kind, not signed by a trusted key, or not in canonical form.
+        EnvelopeError: it has another kind, no valid signature of a trusted key, or a form that is not canonical.
     """
     if envelope.payloadType != expected.media_type():
         raise EnvelopeError(f"is of type {envelope.payloadType!r}, expected {expected.media_type()!r}")
@@ -184,7 +183,7 @@ def _parsed(body: bytes, *, expected: type[_Statement]) -> _Statement:
         raise EnvelopeError(f"is no {expected.media_type()}: see {place!r}") from None
     except ValueError as error:
         raise EnvelopeError(f"is no {expected.media_type()}: it {error}") from None
-    # A value that is read as another one, such as 1 as 1.0, would give two digests to one statement.
+    # Otherwise one statement could have two digests, for example if 1 is parsed as 1.0.
     if canonical_json.dumps(statement.model_dump(mode="json")).encode() != body:
         raise EnvelopeError("is not in canonical form")
     return statement

@@ -1,9 +1,8 @@
-"""The tasks of a hidden split: the same goals and data as on the others, in other words, under other names, and in
-another order.
+"""The tasks of a hidden split: the goals and data of the public splits with different wording, names and order.
 
-A planner that has memorised the public requests, their keys or their order finds none of them here. Everything follows
-from the secret seed and a task's key: asked again, by another worker or for a verification, a task reads the same. Once
-the seed is published, everybody can compute which request was which task.
+A planner gains nothing from memorising the public requests, their keys or their order. Everything is derived from the
+secret seed and the task's key, so that a retry, another worker or a verification sees the same request. Once the seed
+is published, anyone can compute which request belongs to which task.
 """
 
 import re
@@ -23,17 +22,17 @@ _SEED = re.compile(rf"[0-9a-f]{{{_DIGITS}}}")
 
 
 class SeedError(ValueError):
-    """A text is no seed; the message is a sentence that does not repeat it."""
+    """The text is not a valid seed; the message is a sentence that does not contain it."""
 
 
 def checked_seed(seed: str, *, what: str) -> str:
-    """The seed, which has the only form that one may have: 64 hexadecimal digits.
+    """Return the seed if it is valid: 64 hexadecimal digits.
 
     Args:
         what: names the seed at the beginning of the message.
 
     Raises:
-        SeedError: it has another form.
+        SeedError: it is invalid.
     """
     if not _SEED.fullmatch(seed):
         has = "other characters" if len(seed) == _DIGITS else f"{len(seed)} characters"
@@ -45,11 +44,11 @@ def checked_seed(seed: str, *, what: str) -> str:
 
 
 def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suite:
-    """The suite as planners are asked on a split: with hidden requests on the hidden one, unchanged on others.
+    """The suite as planners see it on a split: with hidden requests on the hidden split, unchanged on others.
 
-    The keys of tasks, their gold plans' meaning and their data are those of `suite`, whose digest is compared between
-    site and worker. Tasks are in the order of `asking_order`. The result is for asking and judging only: its texts must
-    be in no output.
+    Keys, data and the meaning of gold plans are those of `suite`, whose digest is compared between site and worker.
+    Tasks are in the order of `asking_order`. The result is only for calling planners and judging plans: no output may
+    contain its texts.
 
     Args:
         suite: one of the registry's.
@@ -72,8 +71,7 @@ def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suit
 
 
 def asked_name(key: str, *, suite: str, seed: str) -> str:
-    """The name under which planners are asked for a task, 16 hexadecimal digits. Without the seed it says nothing about
-    the key, not even its place.
+    """The task id that planners see, 16 hexadecimal digits. Without the seed it reveals neither key nor position.
 
     Args:
         key: of the task.
@@ -84,10 +82,10 @@ def asked_name(key: str, *, suite: str, seed: str) -> str:
 
 
 def asking_order(keys: Iterable[str], *, suite: str, seed: str) -> list[str]:
-    """The keys in the order in which planners are asked: that of the names, which the seed permutes.
+    """The keys in the order in which planners get the tasks: by `asked_name`, a permutation that depends on the seed.
 
-    The place of a request among the others therefore says nothing that its name does not say, and neither says
-    anything about the task as long as the seed is secret.
+    The position of a request therefore reveals no more than its name, and neither reveals anything about the task while
+    the seed is secret.
     """
     return sorted(keys, key=lambda key: asked_name(key, suite=suite, seed=seed))
 
@@ -95,18 +93,18 @@ def asking_order(keys: Iterable[str], *, suite: str, seed: str) -> list[str]:
 def commitment(*, seed: str, season: str, suite: str) -> str:
     """SHA-256 of the length-prefixed names of season and suite and the seed, as 64 hexadecimal digits.
 
-    Published when a season is announced. Once the seed is published too, anybody can see that it was not exchanged: no
-    other seed, season or suite has this commitment.
+    Published when a season is announced. Once the seed is published too, anyone can verify that it was not replaced,
+    since no other seed, season or suite has this commitment.
 
     Raises:
-        SeedError: the seed is no seed.
+        SeedError: the seed is invalid.
     """
     return framed_digest(_COMMITMENT, season, suite, checked_seed(seed, what="The seed of hidden data"))
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenSeed:
-    """The seed of a suite's hidden data, and what it was announced for."""
+    """The seed of a suite's hidden data, and its season."""
 
     secret: str = field(repr=False)
     season: str = ""
@@ -134,6 +132,6 @@ def data_digest(*, source: str, split: str, season: str = "", committed: str = "
 
 
 def derived(*about: str, seed: str) -> str:
-    """A secret of its own for each purpose, as 64 hexadecimal digits: one that leaks tells nothing about the seed or
-    another one."""
+    """Derive a separate secret for each purpose, as 64 hexadecimal digits. A leaked secret reveals neither the seed nor
+    another secret."""
     return framed_digest(_REQUESTS, seed, *about)

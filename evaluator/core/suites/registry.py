@@ -8,8 +8,8 @@ tuple `SUITES` and `PUBLISHED`, the year, month and day of the paper. It may hav
 - `FETCHING`, the name of a module with a mapping `RELEASED`, which `planarena suites fetch` uses: from the name of a
   benchmark to the function that fetches its released files.
 
-Suites from elsewhere have entries of the same form, which the environment variable `PLANARENA_SUITES` names, separated
-by commas; they need no date. Beside an entry may be a file `commands.toml` with commands of its own, as in
+External suites have entries of the same form without a date, listed in the environment variable `PLANARENA_SUITES`,
+separated by commas. Next to an entry there may be a file `commands.toml` with additional commands, as in
 `evaluator/core/commands/commands.toml`, and a folder `metadata` with facts and a datasheet of each suite
 (`evaluator.core.suites.metadata`).
 """
@@ -29,7 +29,7 @@ from evaluator.core.suites.base import Suite
 
 
 def paper_entries() -> Iterator[ModuleType]:
-    """The entries of the papers in the order of publication, then those that the environment names."""
+    """The entries of the papers in order of publication, then those listed in the environment."""
     rooms = import_module("evaluator").__path__
     found = [
         import_module(f"evaluator.{room.name}.entry")
@@ -43,7 +43,7 @@ def paper_entries() -> Iterator[ModuleType]:
 
 
 def deferred(name: str, *arguments: Any) -> Callable[..., Any]:
-    """A function `module:function` that is imported on its first call, because reading the registry must stay cheap.
+    """A function `module:function` that is imported on its first call, to keep reading the registry cheap.
 
     Args:
         name: dotted name of the module, a colon, and the name of the function.
@@ -57,7 +57,7 @@ def _call(name: str, *arguments: Any) -> Any:
 
 
 class Kind(Protocol):
-    """What the registry needs to know of an episode (`evaluator.episodes.base.Episode`)."""
+    """The part of `evaluator.episodes.base.Episode` that the registry uses."""
 
     @property
     def executes(self) -> bool:
@@ -76,22 +76,22 @@ class Entry:
 
     slug: str
     build: Callable[[], Suite]
-    """Raises LookupError, with a message that says what to do, where its files were not fetched."""
+    """Raises LookupError, with instructions, if its files were not fetched."""
     episode: Kind
     catalogue: str = ""
     """Name of the catalogue of its tools. Strategies that are made for this catalogue understand its requests."""
     is_available: Callable[[], bool] = lambda: True
-    """Whether its files are here."""
+    """Whether its files were fetched."""
     whole_plans: str = ""
-    """Of the step-by-step form of a suite: the slug of that suite, which asks for whole plans; else empty."""
+    """For a step-by-step form: the slug of the corresponding suite of whole plans; else empty."""
     has_gold: bool = True
     """Whether any of its tasks has a gold plan, so that bundled planners can answer with them."""
     anchors: tuple[str, ...] = ()
-    """Names of the bundled planners that are anchors only of suites that name them."""
+    """Names of bundled planners that serve as anchors only for the suites that list them."""
 
 
 def suite_names() -> tuple[str, ...]:
-    """Slugs of the suites that can be used here: those whose files must be fetched are left out until they are."""
+    """Slugs of the available suites: those whose files are not fetched yet are omitted."""
     return tuple(slug for slug, entry in _entries().items() if entry.is_available())
 
 
@@ -100,13 +100,13 @@ def suite_of(slug: str) -> Suite:
     """The suite with this slug.
 
     Raises:
-        LookupError: there is none, or its files were not fetched; the message says what to do.
+        LookupError: there is none, or its files were not fetched; the message has instructions.
     """
     return entry_of(slug).build()
 
 
 def default_suite(*, executes: bool) -> Suite:
-    """The first suite that can be used here whose plans are executed, or the first whose plans are judged.
+    """The first available suite that executes plans, or the first that judges plans.
 
     Raises:
         LookupError: there is none.
@@ -124,7 +124,7 @@ def judged_suites() -> tuple[str, ...]:
 
 
 def suites_with_anchor(name: str) -> tuple[str, ...]:
-    """Slugs of all suites that name this bundled planner as an anchor, in alphabetical order, fetched or not."""
+    """Slugs of all suites that list this bundled planner as an anchor, in alphabetical order, fetched or not."""
     return tuple(sorted(slug for slug, entry in _entries().items() if name in entry.anchors))
 
 
@@ -148,7 +148,7 @@ def suites_of_catalogue(catalogue: str) -> tuple[str, ...]:
 
 
 def whole_plans_of(slug: str) -> str:
-    """The suite of whole plans that the suite with this slug is the step-by-step form of; empty if it is none.
+    """The suite of whole plans whose step-by-step form has this slug; empty if the suite is no step-by-step form.
 
     Raises:
         LookupError: there is no such suite.
@@ -180,7 +180,7 @@ def folder_of(slug: str) -> Path:
 
 
 def forget() -> None:
-    """Read the registry again when it is next asked, for tests that change the environment."""
+    """Clear the caches, so that the registry is read again: for tests that change the environment."""
     suite_of.cache_clear()
     _entries.cache_clear()
 
@@ -200,5 +200,5 @@ def entry_of(slug: str) -> Entry:
 @cache
 def _entries() -> dict[str, Entry]:
     found = [entry for module in paper_entries() for entry in module.SUITES]
-    # Suites of whole plans first: people know them.
+    # Suites of whole plans first, since they are better known.
     return {entry.slug: entry for entry in sorted(found, key=lambda entry: entry.episode.in_turns)}

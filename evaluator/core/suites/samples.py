@@ -1,4 +1,4 @@
-"""Where a suite's data come from: the source of samples of a profile and split."""
+"""Sources of samples: the data of a suite for a profile and split."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class SampleSource(Protocol):
-    """Data points of a suite. Deterministic: the same index is the same data, whoever asks."""
+    """Data points of a suite. Deterministic: an index always yields the same data."""
 
     @property
     def digest(self) -> str:
-        """Identifies the data; two evaluations are comparable only if it agrees."""
+        """Identifies the data; evaluations with different digests are not comparable."""
         ...
 
     def missing(self, *, task: Task) -> str | None:
@@ -27,13 +27,13 @@ class SampleSource(Protocol):
         ...
 
     def reference(self, *, task: Task, index: int) -> "Value":
-        """What a right answer looks like. No planner and no expert ever sees it."""
+        """The reference answer. Hidden from planners and experts."""
         ...
 
 
 @runtime_checkable
 class SharingSource(SampleSource, Protocol):
-    """A source that gives many tasks the same data, and says so: what is shared is then made once."""
+    """A source that declares which tasks share data, so that shared data is generated once."""
 
     def inputs_key(self, *, task: Task) -> str:
         """Tasks with equal keys have equal inputs at every index."""
@@ -46,14 +46,14 @@ class SharingSource(SampleSource, Protocol):
 
 @runtime_checkable
 class GoldComparedSource(SampleSource, Protocol):
-    """A source without right results: those of the gold plan on the same sample take their place."""
+    """A source without reference answers: the gold plan's results on the same sample replace them."""
 
     def compared(self, *, task: Task, result: "Value", given: Callable[[str], "Value"]) -> "Value":
-        """What a plan's result is compared with.
+        """The value to compare a plan's result with.
 
         Args:
             task: one of the answers of a request.
-            result: what the gold plan gave for it.
+            result: the gold plan's result for it.
             given: the request's resources on this sample, by name.
 
         Raises:
@@ -64,9 +64,9 @@ class GoldComparedSource(SampleSource, Protocol):
 
 @runtime_checkable
 class WithGaps(Protocol):
-    """A source that may lack a part of its data."""
+    """A source whose data may be incomplete."""
 
     @property
     def gaps(self) -> str:
-        """What is lacking and how much, as a sentence; empty if nothing is."""
+        """The missing data and its amount, as a sentence; empty if the data is complete."""
         ...
