@@ -21,7 +21,7 @@ _column = partial(Column, interval=IntervalMethod.FIXED_TASKS)
 
 COLUMNS = (
     _column(
-        key="overall", label="Overall", primary=True,
+        key="overall", label="Overall", primary=True, is_default=True,
         description="Mean score over all tasks that can run, whatever their metric. Not the paper's overall, which "
         "weighs the metrics.",
     ),
@@ -45,7 +45,7 @@ PAPERS_OVERALL = _column(
 )  # fmt: skip
 # The value is the same on every scene, so the tasks are the sample.
 EXACT_PLAN = Column(
-    key=EXACT, label="Exact plan", indicator=True, interval=IntervalMethod.WILSON,
+    key=EXACT, label="Exact plan", is_default=True, indicator=True, interval=IntervalMethod.WILSON,
     description="Share of tasks whose plan equals the gold plan up to the names of steps and values and the order of "
     "independent steps. Another order of restorations is another plan. The same on every scene.",
     title="Exact or equivalent plan",
@@ -60,7 +60,7 @@ NEAR_PLAN = Column(
 def closed_column(tasks: Sequence[Task]) -> Column:
     """The column of closed answers over the tasks of a suite."""
     return _column(
-        key=CLOSED, label="Closed answers", indicator=True, title="Closed answers right",
+        key=CLOSED, label="Closed answers", is_default=True, indicator=True, title="Closed answers right",
         description="Share of class labels, sentiments and answers to questions that equal the reference, case, "
         "punctuation, white space and articles aside, over the tasks with such answers.",
         tasks=tuple(task.key for task in tasks if any(answer.is_closed for answer in task.answers)),

@@ -18,6 +18,11 @@ Row = Mapping[str, Any]
 """A row of a snapshot; see `leaderboard/boards/ranking.py`."""
 RELIABILITY = ("success", "consistency", "robustness", "predictability")
 """Dimensions of reliability, in the order of their columns."""
+ANCHORS = frozenset({
+    "gold", "gold-minus-one", "parrot", "ask-everything", "no-op", "random-valid", "majority", "last-number",
+    "identity", "rules",
+})  # fmt: skip
+"""Bundled planners that mark the ends of a scale, and shortcuts that need no understanding. They have no rank."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
 _ENDS = ("mean", "low", "high")
@@ -44,6 +49,16 @@ class BoardFacts(NamedTuple):
     """By column, what the rows were measured under."""
     snapshot: int
     snapshot_digest: str
+
+
+def is_anchor(*, kind: str, strategy: str) -> bool:
+    """Whether a row is an anchor: a reference line of its board, without a rank.
+
+    Args:
+        kind: of the planner.
+        strategy: the name of a bundled planner; further seeds follow a slash, as in `random-valid/2`.
+    """
+    return kind == "bundled" and strategy.partition("/")[0] in ANCHORS
 
 
 def as_csv(*, facts: BoardFacts, rows: Iterable[Row]) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.contrib.postgres.aggregates import BitXor
 from django.db.models import Count, F, Func, IntegerField, Max
 
+from evaluator.core.signatures.statements import BoardSummary
 from leaderboard.boards.drawing.picture import scale_of
 from leaderboard.boards.models import Snapshot, read_packed
 from leaderboard.boards.ranking import rank_entries, to_row
@@ -31,6 +32,8 @@ class BoardContent:
     rows: Sequence[Mapping[str, Any]]
     """In the format of `ranking.py`. Shared by all requests: do not modify."""
     coverage: Mapping[str, int]
+    summary: BoardSummary | None
+    """Who leads; None where rows are not one for each planner."""
     mark: Mark = field(default_factory=Mark, compare=False)
     """Identifies these rows in cache keys (`{% kept %}`)."""
 
@@ -39,6 +42,12 @@ class BoardContent:
         """The range of each metric's bars, the same on every page."""
         keys = {key for row in self.rows for key in row["metrics"]}
         return {key: scale_of(rows=self.rows, metric=key) for key in keys}
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The content of the snapshot as JSON values."""
+        summary = self.summary and self.summary.model_dump(mode="json")
+        return {"rows": list(self.rows), "coverage": dict(self.coverage), "summary": summary}
 
     @cached_property
     def index(self) -> Index[Mapping[str, Any]]:
@@ -77,7 +86,11 @@ def contents_of(snapshots: Iterable[Snapshot]) -> dict[int, BoardContent]:
         # `read_packed` also reads whole snapshots, so that a single one takes one query.
         for pk, stored in several if len(missing) > 1 else ((pk, None) for pk in missing):
             content = read_packed(pk) if stored is None else stored
-            contents[pk] = BoardContent(rows=tuple(content["rows"]), coverage=content["coverage"])
+            contents[pk] = BoardContent(
+                rows=tuple(content["rows"]),
+                coverage=content["coverage"],
+                summary=BoardSummary.model_validate(content["summary"]),
+            )
             _snapshots.put((pk, digests[pk]), contents[pk])
     return contents
 
@@ -111,6 +124,6 @@ def all_content(*, suite: Suite, snapshot: Snapshot, version: AllVersion | None 
             metric=metric["key"],
             higher_is_better=bool(metric.get("higher_is_better", True)),
         )
-        return BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage)
+        return BoardContent(rows=tuple(to_row(row) for row in ranked), coverage=coverage, summary=None)
 
     return _all.get_or_make(key, make)

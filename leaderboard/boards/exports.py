@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from evaluator.scoring import board_table
 from evaluator.scoring.board_table import BoardFacts, Kind, columns, lines
 from evaluator.scoring.metrics.undecided import ranged, undecided_words
+from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Suite
@@ -28,13 +29,17 @@ class Exported(NamedTuple):
     """A snapshot with everything its files refer to."""
 
     snapshot: Snapshot
-    """With its suite. Exports use `rows` and `coverage` instead of its content."""
+    """With its suite. Exports use `content` instead of its own."""
     address: str
     """Absolute URL of the snapshot's page."""
     site: str
     """Prefix of all other URLs, without a trailing slash."""
-    rows: Sequence[Mapping[str, Any]]
-    coverage: Mapping[str, int]
+    content: BoardContent
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]:
+        """In the format of `ranking.py`."""
+        return self.content.rows
 
 
 def as_csv(board: Exported) -> str:
@@ -58,8 +63,8 @@ def table_facts(board: Exported) -> BoardFacts:
 
 
 def as_json(board: Exported) -> str:
-    """The stored rows (documented in `ranking.py`) with their conditions."""
-    document = {**facts_of(board), "content": {"rows": list(board.rows), "coverage": dict(board.coverage)}}
+    """The stored content (documented in `ranking.py`), so that readers can verify the digest, with its conditions."""
+    document = {**facts_of(board), "content": board.snapshot.content}
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -99,13 +104,14 @@ def board_as_bibtex(board: Exported) -> str:
 def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
     """An entry that cites one row. Its author is the planner's owner or team."""
     suite, finished = board.snapshot.suite, datetime.fromisoformat(row["finished"])
-    rank = "unranked" if row["rank"] is None else f"rank {row['rank']}"
+    ranked = sum(other["rank"] is not None for other in board.rows)
+    rank = "unranked" if row["rank"] is None else f"rank {row['rank']} of {ranked}"
     fields = {
         "title": f"{row['planner']} on {suite.title}, evaluated by PlanArena",
         "author": f"{{{bibtex_text(str(row.get('team') or row['owner']))}}}",
         **published_in(finished),
         "url": f"{board.site}/evaluations/{row['evaluation']}/",
-        "note": f"{_scores(row=row, suite=suite)}, {rank} of {len(board.rows)}. {_note(board)}",
+        "note": f"{_scores(row=row, suite=suite)}, {rank}. {_note(board)}",
     }
     return bibtex_entry(key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}", fields=fields)
 

@@ -64,7 +64,8 @@ class HeatPlanner(NamedTuple):
     owner: str
     evaluation: str
     """The evaluation to whose task pages the cells link."""
-    rank: int
+    rank: int | None
+    """None for anchors."""
     knows_gold: bool = False
 
 
@@ -114,7 +115,7 @@ def matrix_of(*, suite: Suite, snapshot: Snapshot, rows: Rows, page: int = 1, si
         TasksWithheldError: hidden data that are not public. Applies to every reader, since the cache is shared.
     """
     check_tasks(reader=None, of=snapshot)
-    ranked = _ranked(rows)
+    ranked = _measured(rows, suite=suite)
     first = min(page - 1, max(0, len(ranked) - 1) // size) * size
 
     def make() -> TaskMatrix:
@@ -133,13 +134,14 @@ def matrix_of(*, suite: Suite, snapshot: Snapshot, rows: Rows, page: int = 1, si
 def packed_order(*, suite: Suite, rows: Rows) -> bytes:
     """The order of tasks that puts similar ones next to each other, by the best `MOST_PLANNERS` planners. Snapshots
     store it, since computing it takes longer than the rest of a heat map."""
-    matrix = _matrix(suite=suite, ranked=_ranked(rows), window=slice(0, MOST_PLANNERS))
+    matrix = _matrix(suite=suite, ranked=_measured(rows, suite=suite), window=slice(0, MOST_PLANNERS))
     positions = [position for band in bands_of(matrix, order=CLUSTERED) for position in band.tasks]
     return zlib.compress(np.array(positions, dtype=_POSITION).tobytes())
 
 
-def _ranked(rows: Rows) -> Rows:
-    return [row for row in rows if row["rank"] is not None]
+def _measured(rows: Rows, *, suite: Suite) -> Rows:
+    """The rows with a value for the primary metric, anchors included."""
+    return [row for row in rows if row["metrics"].get(suite.ranking_column.key) is not None]
 
 
 def _matrix(*, suite: Suite, ranked: Rows, window: slice) -> TaskMatrix:

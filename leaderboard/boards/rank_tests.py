@@ -11,7 +11,9 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.core.signatures.statements import BoardSummary
 from evaluator.core.suites.base import Column
+from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import table_of
 from evaluator.scoring.metrics.paired import DECIMALS, RankRange, pair_tests, rank_ranges
 from leaderboard.catalog.models import Suite, Task
@@ -45,6 +47,7 @@ class RankTests(NamedTuple):
     """By evaluation; evaluations that cannot be tested are left out."""
     count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
     """Number of pairs tested, over which Holm's method adjusts."""
+    summary: BoardSummary
 
 
 _scores: SharedCache[tuple[str, Column, bool], Table] = SharedCache(
@@ -72,19 +75,29 @@ def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
     return BoardScores(tables, read(upper=True) if column.undecided else tables, [metric for _, _, metric in tasks])
 
 
-def tests_of(*, scores: BoardScores, suite: Suite) -> RankTests:
-    """Test every pair of a board's rows in its primary metric."""
-    if not scores.tables:
-        return RankTests({}, 0)
+def tests_of(*, scores: BoardScores, ranked: Mapping[str, float], suite: Suite) -> RankTests:
+    """Test every pair of ranked rows in the primary metric, and summarise the board.
+
+    Args:
+        ranked: the means of these rows by evaluation, in the order of their ranks.
+    """
+    if not ranked:
+        return RankTests({}, 0, BoardSummary(leaders=0))
     column = suite.ranking_column
-    tests = pair_tests(
-        np.stack(list(scores.tables.values())),
+    tables = np.stack([scores.tables[evaluation] for evaluation in ranked])
+    upper = np.stack([scores.upper[evaluation] for evaluation in ranked]) if column.undecided else None
+    tests = pair_tests(tables, method=column.interval, strata=scores.strata, upper=upper)
+    ranges = zip(ranked, rank_ranges(tests, higher_is_better=column.higher_is_better), strict=True)
+    summary = summarise(
+        tables,
+        means=list(ranked.values()),
+        tests=tests,
         method=column.interval,
         strata=scores.strata,
-        upper=np.stack(list(scores.upper.values())) if column.undecided else None,
+        upper=upper,
+        higher_is_better=column.higher_is_better,
     )
-    ranges = zip(scores.tables, rank_ranges(tests, higher_is_better=column.higher_is_better), strict=True)
-    return RankTests({pk: span for pk, span in ranges if span is not None}, tests.count)
+    return RankTests({pk: span for pk, span in ranges if span is not None}, tests.count, summary)
 
 
 def tables_of(

@@ -1,6 +1,7 @@
 """Ranking of evaluations, without a database.
 
-A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": int}}`. A row is::
+A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": int}, "summary": {...}}`;
+the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row is::
 
     {"rank": 1, "rank_low": 1, "rank_high": 2, "rank_tests": 190,
      "planner": "gold", "kind": "bundled", "owner": "ada",
@@ -18,12 +19,14 @@ A snapshot's content is `{"rows": [row, ...], "coverage": {"run": int, "total": 
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
      "declared": true}                               (only if the planner's owner declared the model facts and prices)
 
-`rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. `rank_low` and
-`rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.paired`): `rank_low` is 1 plus the
-number of rows that are significantly better, `rank_high` the number of rows less those that are significantly worse, by
-Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. Rows without the primary metric come
-last, and their ranks are null. Rows with too few tasks or scenes (`crossed.are_enough`) are not tested: their
-`rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and they do not narrow the ranges of others.
+`rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. Anchors
+(`evaluator.scoring.board_table.ANCHORS`) have their place in the order, no rank, and take no part in tests. `rank_low`
+and `rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.paired`): `rank_low` is 1 plus
+the number of rows that are significantly better, `rank_high` the number of ranked rows less those that are
+significantly worse, by Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. Rows without
+the primary metric come last, and their ranks are null. Rows with too few tasks or scenes (`crossed.are_enough`) are not
+tested: their `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and they do not narrow the
+ranges of others.
 
 `normalised`, where plans are executed, is the primary score on a scale from the board's row of `no-op` (0) to that of
 `gold` (1), with its interval; `{"missing": "a sentence"}` if either row is missing.
@@ -41,6 +44,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluator.scoring.board_table import is_anchor
 from evaluator.scoring.metrics.paired import RankRange
 from leaderboard.evaluations.results.filters import sort_by
 from leaderboard.reliability.columns import RELIABILITY, reliability_of
@@ -112,6 +116,11 @@ class Entry(NamedTuple):
     reliability: Mapping[str, Any] = MappingProxyType({})
     """As in the row; empty without a profile."""
 
+    @property
+    def is_anchor(self) -> bool:
+        """Whether it is a reference line without a rank."""
+        return is_anchor(kind=self.kind, strategy=self.strategy)
+
 
 class RankedEntry(NamedTuple):
     entry: Entry
@@ -127,7 +136,8 @@ def rank_entries(
     higher_is_better: bool = True,
     ranges: Mapping[str, RankRange] = MappingProxyType({}),
 ) -> list[RankedEntry]:
-    """Entries in board order: by `metric`, ties by finishing time and id, entries without the metric last.
+    """Entries in board order: by `metric`, ties by finishing time and id, entries without the metric last. Anchors have
+    their place in this order, and no rank.
 
     Args:
         ranges: the ranks that paired tests leave open, by evaluation.
@@ -135,14 +145,14 @@ def rank_entries(
     sign = 1 if higher_is_better else -1
     measured = [(sign * entry.metrics[metric].mean, entry) for entry in entries if metric in entry.metrics]
     measured.sort(key=lambda pair: (-pair[0], pair[1].finished, pair[1].evaluation))
-    means = sorted(mean for mean, _ in measured)
+    means = sorted(mean for mean, entry in measured if not entry.is_anchor)
     ranked = []
     for mean, entry in measured:
         span = ranges.get(entry.evaluation)
         ranked.append(
             RankedEntry(
                 entry=entry,
-                rank=1 + len(means) - bisect_right(means, mean),
+                rank=None if entry.is_anchor else 1 + len(means) - bisect_right(means, mean),
                 rank_low=None if span is None else span.low,
                 rank_high=None if span is None else span.high,
             )
@@ -152,6 +162,12 @@ def rank_entries(
         key=lambda entry: (entry.finished, entry.evaluation),
     )
     return ranked + [RankedEntry(entry=entry, rank=None, rank_low=None, rank_high=None) for entry in unmeasured]
+
+
+def ranked_means(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> dict[str, float]:
+    """The means of the ranked entries by evaluation, in the order of their ranks."""
+    ranked = rank_entries(entries=entries, metric=metric, higher_is_better=higher_is_better)
+    return {row.entry.evaluation: row.entry.metrics[metric].mean for row in ranked if row.rank is not None}
 
 
 def read_metrics(summary: Mapping[str, Any]) -> dict[str, MetricValue]:
@@ -265,5 +281,18 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
 
 
 def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) -> list[Mapping[str, Any]]:
-    """Rows ordered by a key of `value_of`; rows without a value always come last."""
+    """Rows ordered by a metric or another key of `value_of`; rows without a value always last.
+
+    Args:
+        rows: in board order, which is the order by `rank`: anchors keep their place in it.
+    """
+    if key == "rank":
+        placed = [row for row in rows if row["rank"] is not None or is_anchor_row(row)]
+        unmeasured = [row for row in rows if row["rank"] is None and not is_anchor_row(row)]
+        return [*(reversed(placed) if descending else placed), *unmeasured]
     return sort_by(rows=rows, key=lambda row: value_of(row, key), descending=descending)
+
+
+def is_anchor_row(row: Mapping[str, Any]) -> bool:
+    """Whether a row of a snapshot is a reference line without a rank."""
+    return is_anchor(kind=row["kind"], strategy=row.get("strategy") or "")

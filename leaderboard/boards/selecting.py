@@ -19,7 +19,7 @@ from leaderboard.evaluations.results.filters import (
     written,
 )
 from leaderboard.planners.models import PlannerKind
-from leaderboard.reliability.columns import CHOSEN, RELIABILITY, reliability_of
+from leaderboard.reliability.columns import RELIABILITY, reliability_of
 
 Row = Mapping[str, Any]
 
@@ -272,10 +272,16 @@ def read_sort(*, sort: str, metrics: Collection[str]) -> Sort:
     return Sort.read(sort, known=_sortable(metrics), default="rank")
 
 
-def usual_columns(*, facts: Sequence[str], metrics: Sequence[str]) -> tuple[str, ...]:
-    """The default columns: all metrics, and each known fact except strategy and language model, which are shown below
-    the planner's name, and two of reliability."""
-    return (*metrics, *(fact for fact in facts if fact not in {"strategy", "model_name", *CHOSEN}))
+MOST_USUAL = 5
+"""Default columns besides rank and planner."""
+
+
+def usual_columns(*, facts: Sequence[str], metrics: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """The default columns: the metrics that the suite declares, or its first ones, then what a plan costs."""
+    declared = [metric["key"] for metric in metrics if metric.get("is_default")]
+    columns = declared or [metric["key"] for metric in metrics]
+    spent = [fact for fact in ("cost", "tokens", "seconds") if fact in facts]
+    return tuple([*columns, *spent[:1]][:MOST_USUAL])
 
 
 def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:

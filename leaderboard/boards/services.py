@@ -16,7 +16,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.packing import pack_predecessor
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
-from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, runs_of, to_row
+from leaderboard.boards.ranking import Entry, rank_entries, ranked_means, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.task_values import keep_values
 from leaderboard.catalog.hidden_data import present_data
@@ -167,7 +167,8 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     entries = with_means(entries=entries, suite=suite, samples=conditions.samples)
     tested = {entry.evaluation: runs_of(entry) for entry in entries if metric["key"] in entry.metrics}
     scores = scores_of(runs=tested, suite=suite, samples=conditions.samples)
-    tests = tests_of(scores=scores, suite=suite)
+    means = ranked_means(entries=entries, metric=metric["key"], higher_is_better=better)
+    tests = tests_of(scores=scores, ranked=means, suite=suite)
     normalised = normalised_scores(entries=entries, scores=scores, suite=suite)
     entries = [entry._replace(normalised=normalised.get(entry.evaluation)) for entry in entries]
     ranked = rank_entries(entries=entries, metric=metric["key"], higher_is_better=better, ranges=tests.ranges)
@@ -175,7 +176,8 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     # Equal for all evaluations of a board.
     if (first := shown.first()) is not None:
         coverage = {"run": first.tasks_total - first.tasks_not_run, "total": first.tasks_total}
-    return {"rows": [to_row(row, tests=tests.count) for row in ranked], "coverage": coverage}
+    rows = [to_row(row, tests=tests.count) for row in ranked]
+    return {"rows": rows, "coverage": coverage, "summary": tests.summary.model_dump(mode="json")}
 
 
 class _Source(NamedTuple):

@@ -9,7 +9,7 @@ from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.rank_tests import scores_of, tests_of
-from leaderboard.boards.ranking import Entry, rank_entries, read_metrics, read_runs, runs_of
+from leaderboard.boards.ranking import Entry, rank_entries, ranked_means, read_metrics, read_runs, runs_of
 from leaderboard.boards.services import entry_of, latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
@@ -70,12 +70,15 @@ def _standing(*, evaluation: Evaluation, snapshot: Snapshot) -> Standing:
 def _ranges(*, entries: Sequence[Entry], evaluation: Evaluation) -> Mapping[str, RankRange]:
     """The ranks that paired tests leave open; empty on boards that are too large to test for a single reader."""
     suite = evaluation.suite
-    key = primary_metric(suite)["key"]
-    runs = {entry.evaluation: runs_of(entry) for entry in entries if key in entry.metrics}
+    metric = primary_metric(suite)
+    key, better = metric["key"], bool(metric.get("higher_is_better", True))
+    means = ranked_means(entries=entries, metric=key, higher_is_better=better)
+    runs = {entry.evaluation: runs_of(entry) for entry in entries if entry.evaluation in means}
     values = evaluation.tasks_total * evaluation.samples * sum(map(len, runs.values()))
     if values > MOST_TESTED:
         return {}
-    return tests_of(scores=scores_of(runs=runs, suite=suite, samples=evaluation.samples), suite=suite).ranges
+    scores = scores_of(runs=runs, suite=suite, samples=evaluation.samples)
+    return tests_of(scores=scores, ranked=means, suite=suite).ranges
 
 
 def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) -> list[Evaluation]:
@@ -122,6 +125,7 @@ def others_of(*, entry: Entry, rows: Sequence[Mapping[str, Any]]) -> list[Entry]
             outcomes=row["outcomes"],
             finished=row["finished"],
             samples=row["samples"],
+            strategy=row.get("strategy", ""),
             runs=read_runs(row),
         )
         for row in rows
@@ -141,4 +145,5 @@ def standing_among(
     """The standing of an entry among others. `ranges` are those of paired tests, by evaluation."""
     ranked = rank_entries(entries=[*others, entry], metric=metric, higher_is_better=higher_is_better, ranges=ranges)
     own = next(other for other in ranked if other.entry.evaluation == entry.evaluation)
-    return Standing(own.rank, own.rank_low, own.rank_high, len(ranked), snapshot)
+    planners = sum(not other.entry.is_anchor for other in ranked)
+    return Standing(own.rank, own.rank_low, own.rank_high, planners, snapshot)

@@ -10,11 +10,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from evaluator.client.verify.fetching import MissingError
+from evaluator.client.verify.ranks import score_tables
 from evaluator.core import canonical_json
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
 from evaluator.core.signatures.envelope import Envelope, PrivateKey, seal
 from evaluator.core.signatures.statements import (
+    BoardSummary,
     ColumnFacts,
     Conditions,
     Digested,
@@ -37,8 +39,10 @@ from evaluator.core.signatures.statements import (
     tasks_digest,
 )
 from evaluator.core.suites.base import Column
+from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.board_table import BoardFacts, as_csv
 from evaluator.scoring.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
+from evaluator.scoring.metrics.paired import pair_tests
 from tests.fakes.serving import in_a_thread
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -121,7 +125,7 @@ class SignedSite:
             ).model_dump(mode="json")
             for row in rows
         ]
-        content = {"rows": rows, "coverage": COVERAGE}
+        content = {"rows": rows, "coverage": COVERAGE, "summary": None}
         self.snapshots[number] = {
             "format": "planarena-snapshot-proof/2", "suite": "openagi", "number": number,
             "digest": canonical_json.digest(content), "content": content, "rows": digests, "salts": salts,
@@ -132,6 +136,9 @@ class SignedSite:
     def sign(self, number: int, *, key: PrivateKey | None = None, **changes: Any) -> None:
         """Sign a snapshot as it is, or with changes to its statement."""
         proof = self.snapshots[number]
+        content = proof["content"]
+        content["summary"] = self._summary(content["rows"]).model_dump(mode="json")
+        proof["digest"] = canonical_json.digest(content)
         rows = [RowDigests.model_validate(row) for row in proof["rows"]]
         before = self.snapshots.get(number - 1)
         previous = None
@@ -142,7 +149,8 @@ class SignedSite:
         fields = {
             "key": key.public.id, "suite": SUITE, "conditions": self.conditions, "number": number,
             "created": START + timedelta(hours=number), "signed": START + timedelta(hours=number),
-            "coverage": COVERAGE, "rows": Digested(count=len(rows), digest=rows_digest(rows)), "previous": previous,
+            "coverage": COVERAGE, "summary": BoardSummary.model_validate(proof["content"]["summary"]),
+            "rows": Digested(count=len(rows), digest=rows_digest(rows)), "previous": previous,
             "withdrawals": Withdrawals(count=len(self.withdrawals), statement=self._last_withdrawal()),
         }  # fmt: skip
         proof["signature"] = sealed(SnapshotStatement(**{**fields, **changes}), key=key)
@@ -258,10 +266,7 @@ class SignedSite:
 
     def _row(self, evaluation: str, place: int) -> Document:
         entries = [TaskEntry.model_validate(entry) for entry in self.evaluations[evaluation]["tasks"]]
-        found: Mapping[str, Any] = summarise_columns(
-            columns=COLUMNS,
-            results=[TaskScore(one.task, one.metric, Outcome(one.outcome), one.score) for one in entries],
-        )  # fmt: skip
+        found: Mapping[str, Any] = summarise_columns(columns=COLUMNS, results=self._scores(evaluation))
         known = [entry for entry in entries if entry.seconds is not None]
         usage = {
             field: round(sum(getattr(entry, field) for entry in known) / len(known), 6)
@@ -275,6 +280,21 @@ class SignedSite:
             "outcomes": found["outcomes"], "usage": usage,
             "cost": {"usd": round(usd, 9), "prompt_price": 2.5, "completion_price": 10.0},
         }  # fmt: skip
+
+    def _summary(self, rows: list[Document]) -> BoardSummary:
+        rows = [row for row in rows if row["metrics"].get("overall")]
+        if not rows:
+            return BoardSummary(leaders=0)
+        runs = [[self._scores(row["evaluation"])] for row in rows]
+        scores, strata = score_tables(column=COLUMNS[0], runs=runs, samples=2)
+        method = COLUMNS[0].interval
+        tests = pair_tests(scores, method=method, strata=strata)
+        means = [row["metrics"]["overall"]["mean"] for row in rows]
+        return summarise(scores, means=means, tests=tests, method=method, strata=strata)
+
+    def _scores(self, evaluation: str) -> list[TaskScore]:
+        entries = [TaskEntry.model_validate(entry) for entry in self.evaluations[evaluation]["tasks"]]
+        return [TaskScore(one.task, one.metric, Outcome(one.outcome), one.score) for one in entries]
 
     def put(self, data: bytes) -> str:
         self.objects[digest_of(data)] = data
@@ -313,7 +333,8 @@ class SignedSite:
             newest = self.snapshots[self.shown or max(self.snapshots)]
             many = len(newest["content"]["rows"])
             return {
-                "snapshot": newest["number"], **newest["content"], "total": many, "matching": many, "next": None,
+                "snapshot": newest["number"], "rows": newest["content"]["rows"], "coverage": COVERAGE, "total": many,
+                "matching": many, "next": None,
                 "previous": None,
             }  # fmt: skip
         if len(parts) > 6:

@@ -90,6 +90,13 @@ def make_submission(
     return services.submit(services.validate(user=user or make_user(), data=data))
 
 
+def ranked(submission: Submission) -> Submission:
+    """The submission, of a planner that boards rank: the usual one is an anchor."""
+    submission.planner.bundled_name = "controlllm/adaptive"
+    submission.planner.save()
+    return submission
+
+
 def make_evaluation(
     *, state: EvaluationState = EvaluationState.QUEUED, user: User | None = None, suite: Suite | None = None
 ) -> Evaluation:

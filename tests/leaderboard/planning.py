@@ -66,6 +66,7 @@ def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
 
 def make_clumsy_evaluation(*, user: User | None = None, mistakes: Mapping[str, str] = MISTAKES) -> Evaluation:
     """A published evaluation of a planner that makes these mistakes."""
-    evaluation = make_submission(suite=make_toolmini(), user=user, name="clumsy").evaluations.get()
+    ranked = {"name": "clumsy", "bundled_name": "controlllm/adaptive"}
+    evaluation = make_submission(suite=make_toolmini(), user=user, **ranked).evaluations.get()
     planner = ClumsyPlanner(suite=suite_of("toolmini"), mistakes=dict(mistakes))
     return run_evaluation(evaluation, planner=planner)

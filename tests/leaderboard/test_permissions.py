@@ -37,7 +37,7 @@ from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.factories import make_evaluation, make_season, make_submission, make_suite
+from tests.leaderboard.factories import make_evaluation, make_season, make_submission, make_suite, ranked
 from tests.leaderboard.platform.api.helpers import session_of
 from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.readers import make_readers
@@ -77,7 +77,7 @@ def world(made, settings) -> World:
 def make_world(tmp_path: Path) -> World:
     owner, lab = make_readers()
     suite = make_suite(slug="openagi")
-    done = make_submission(user=owner, suite=suite, team=lab).evaluations.get()
+    done = ranked(make_submission(user=owner, suite=suite, team=lab)).evaluations.get()
     Evaluation.objects.filter(pk=done.pk).update(state="launching")
     finish(done)
     waiting = make_submission(user=owner, suite=suite, team=lab).evaluations.get()

@@ -120,7 +120,9 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
     suite = _suite(kind=kind, slug=slug, size=size)
     done = []
     for number in range(2 * size):
-        planner = Planner.objects.create(owner=owner, name=f"{slug} {number}", kind="bundled", bundled_name="gold")
+        planner = Planner.objects.create(
+            owner=owner, name=f"{slug} {number}", kind="bundled", bundled_name="controlllm/adaptive"
+        )
         done.append(_completed(planner=planner, suite=suite, team=None if number % 2 else team, score=number / 100))
         snapshot = publish(done[-1])
     first = done[0]

@@ -344,7 +344,7 @@ def _results(
     else:
         check_ranges(
             rows=[row for row, _ in rows], results=results, columns=columns_of(statement.suite), suite=statement.suite,
-            samples=statement.conditions.samples, report=report,
+            samples=statement.conditions.samples, summary=statement.summary, report=report,
         )  # fmt: skip
     return proofs
 

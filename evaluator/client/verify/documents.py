@@ -9,6 +9,7 @@ from evaluator.core import canonical_json
 from evaluator.core.signatures.documents import Served
 from evaluator.core.signatures.envelope import Envelope
 from evaluator.core.signatures.statements import Digest
+from evaluator.scoring.board_table import is_anchor
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
 _Text = Annotated[str, Field(max_length=1000)]
@@ -113,6 +114,11 @@ class Row(_Part):
     outcomes: dict[str, int]
     usage: dict[str, FiniteFloat] = {}
     cost: Cost | None = None
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether it is a reference line without a rank."""
+        return is_anchor(kind=self.kind, strategy=self.strategy)
 
 
 def parsed(data: bytes, *, shape: type[_Shape]) -> _Shape:

@@ -9,8 +9,9 @@ import numpy as np
 
 from evaluator.client.verify.documents import Row
 from evaluator.client.verify.report import Report
-from evaluator.core.signatures.statements import SuiteFacts
+from evaluator.core.signatures.statements import BoardSummary, SuiteFacts
 from evaluator.core.suites.base import Column
+from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import TaskScore, mean_table
 from evaluator.scoring.metrics.crossed import AnchorsError, normalised
 from evaluator.scoring.metrics.paired import DECIMALS, Scores, pair_tests, rank_ranges
@@ -32,13 +33,15 @@ def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> No
     metrics = [row.metrics.get(suite.ranked_by) for row in rows]
     means = [None if metric is None else sign * metric.mean for metric in metrics]
     known = [mean for mean in means if mean is not None]
+    ascending = sorted(mean for row, mean in zip(rows, means, strict=True) if mean is not None and not row.is_anchor)
     if known != sorted(known, reverse=True) or None in means[: len(known)]:
         report.mismatch(
             "rows", "the rows are not in the order of their ranks", expected=f"by {suite.ranked_by}", found="not"
         )
-    ascending = sorted(known)
     for row, mean in zip(rows, means, strict=True):
-        wanted = None if mean is None else len(known) - bisect_right(ascending, mean) + 1
+        wanted = None
+        if mean is not None and not row.is_anchor:
+            wanted = len(ascending) - bisect_right(ascending, mean) + 1
         if row.rank != wanted:
             text = f"the rank of evaluation {row.evaluation} does not follow from the means"
             report.mismatch("rows", text, expected=wanted, found=row.rank)
@@ -46,9 +49,9 @@ def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> No
 
 def check_ranges(
     *, rows: Sequence[Row], results: Mapping[str, Runs], columns: Sequence[Column], suite: SuiteFacts, samples: int,
-    report: Report,
+    summary: BoardSummary, report: Report,
 ) -> None:  # fmt: skip
-    """Test every pair of rows again, and check the ranges of ranks that the tests leave open, and normalised scores.
+    """Test every pair of ranked rows again, and check the rank ranges, the board's summary and normalised scores.
 
     Args:
         rows: of a snapshot.
@@ -56,6 +59,7 @@ def check_ranges(
         columns: of the suite.
         suite: which of them ranks.
         samples: of each executed task.
+        summary: the signed one.
         report: the findings are added to it.
     """
     missing = [row.evaluation for row in rows if row.evaluation not in results]
@@ -71,20 +75,43 @@ def check_ranges(
         report.not_checked("rows", text)
         return
     runs = [results[row.evaluation] for row in measured]
-    tables, strata = _tables(column=column, runs=runs, samples=samples)
-    upper, _ = _tables(column=column, runs=runs, samples=samples, upper=True) if column.undecided else (None, None)
-    tests = pair_tests(tables, method=column.interval, strata=strata, upper=upper)
+    tables, strata = score_tables(column=column, runs=runs, samples=samples)
+    upper, _ = score_tables(column=column, runs=runs, samples=samples, upper=True) if column.undecided else (None, None)
+    places = [place for place, row in enumerate(measured) if not row.is_anchor]
+    ranked = [measured[place] for place in places]
+    scores, top = tables[places], None if upper is None else upper[places]
+    tests = pair_tests(scores, method=column.interval, strata=strata, upper=top)
     ranges = rank_ranges(tests, higher_is_better=suite.higher_is_better)
-    wanted = {row.evaluation: found and (found.low, found.high) for row, found in zip(measured, ranges, strict=True)}
+    wanted = {row.evaluation: found and (found.low, found.high) for row, found in zip(ranked, ranges, strict=True)}
     for row in rows:
         expected = (*(wanted.get(row.evaluation) or (None, None)), tests.count)
         if (row.rank_low, row.rank_high, row.rank_tests) != expected:
             text = f"the range of ranks of evaluation {row.evaluation} does not follow from paired tests"
             report.mismatch("rows", text, expected=expected, found=(row.rank_low, row.rank_high, row.rank_tests))
+    means = [metric.mean for row in ranked if (metric := row.metrics.get(suite.ranked_by)) is not None]
+    expected_summary = summarise(
+        scores, means=means, tests=tests, method=column.interval, strata=strata, upper=top,
+        higher_is_better=suite.higher_is_better,
+    )  # fmt: skip
+    if not _alike(_figures(expected_summary), _figures(summary)):
+        text = "the summary of the board does not follow from paired tests"
+        found = summary.model_dump(mode="json")
+        report.mismatch("rows", text, expected=expected_summary.model_dump(mode="json"), found=found)
     _check_normalised(rows=measured, tables=tables, column=column, strata=strata, report=report)
     if len(report.findings) == before:
         pairs = f"{tests.count} pair{'' if tests.count == 1 else 's'}"
-        report.ok("rows", f"ranges of ranks follow from paired tests of {pairs}, adjusted by Holm's method")
+        report.ok("rows", f"ranges of ranks and the summary follow from paired tests of {pairs}, by Holm's method")
+
+
+def _figures(summary: BoardSummary) -> list[float | None]:
+    """All figures of a summary, in an order that depends on its structure alone."""
+    gaps = [
+        figure
+        for gap in (summary.lead, summary.clear_lead)
+        for figure in ((gap.first, gap.second, gap.mean, gap.low, gap.high, gap.p_value) if gap else [None] * 6)
+    ]
+    ends = [end for group in summary.groups for end in group]
+    return [summary.leaders, *gaps, summary.resolution, len(ends), *ends]
 
 
 def _check_normalised(
@@ -110,13 +137,15 @@ def _check_normalised(
 
 
 def _alike(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
-    return all(
+    return len(one) == len(other) and all(
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=_SAME, abs_tol=_SAME)
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(one, other, strict=False)
     )
 
 
-def _tables(*, column: Column, runs: Sequence[Runs], samples: int, upper: bool = False) -> tuple[Scores, list[str]]:
+def score_tables(
+    *, column: Column, runs: Sequence[Runs], samples: int, upper: bool = False
+) -> tuple[Scores, list[str]]:
     """All tasks of all rows in one table, NaN where a row has none, and the metric of each task."""
     by_task = [[{result.task: result for result in run} for run in parts] for parts in runs]
     metrics = {task: result.metric for parts in by_task for run in parts for task, result in run.items()}

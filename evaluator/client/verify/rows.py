@@ -51,10 +51,11 @@ def check_rows(
         report.mismatch("rows", text, expected=statement.rows.digest, found=bound)
     if len(rows) != len(proof.rows):
         report.mismatch("rows", f"{of}: the number of rows is wrong", expected=len(proof.rows), found=len(rows))
-    if not _same(proof.content, {"rows": served, "coverage": statement.coverage}):
-        text = f"{of}: the content has other fields than rows and the signed coverage"
+    signed = {"coverage": statement.coverage, "summary": statement.summary.model_dump(mode="json")}
+    if not _same(proof.content, {"rows": served, **signed}):
+        text = f"{of}: the content has other fields than rows and the signed coverage and summary"
         others = {name: value for name, value in proof.content.items() if name != "rows"}
-        report.mismatch("rows", text, expected={"coverage": statement.coverage}, found=others)
+        report.mismatch("rows", text, expected=signed, found=others)
     if (content := canonical_json.digest(proof.content)) != proof.digest:
         text = f"{of}: the content digest of the snapshot is wrong"
         report.mismatch("rows", text, expected=content, found=proof.digest)

@@ -111,6 +111,37 @@ class Digested(Shape):
     digest: Digest
 
 
+class Gap(Shape):
+    """The paired difference of two ranked rows in the primary metric, positive if the first one is better."""
+
+    first: _Count
+    second: _Count
+    """Positions among the ranked rows, from 0 at the top."""
+    mean: FiniteFloat
+    """Where tasks are undecided: the difference nearest to 0 of all ways to decide them."""
+    low: FiniteFloat | None
+    high: FiniteFloat | None
+    """The 95 % interval, over all ways to decide undecided tasks; None over too few tasks or scenes."""
+    p_value: FiniteFloat | None
+    """Adjusted by Holm's method over all pairs of the board; None over too few tasks or scenes."""
+
+
+class BoardSummary(Shape):
+    """Who is best on a board, and which differences it can detect (`evaluator.scoring.board_summary`)."""
+
+    leaders: _Count
+    """Ranked rows that share the best mean; 0 on an empty board."""
+    lead: Gap | None = None
+    """The first row over the first one with a worse mean; None if there is none."""
+    clear_lead: Gap | None = None
+    """The first row over the highest one that it is significantly better than; None if there is none."""
+    groups: tuple[tuple[_Count, _Count], ...] = ()
+    """Runs of at least two rows of which no two can be told apart: first and last position."""
+    resolution: FiniteFloat | None = None
+    """The difference that the board detects with a chance of 80 % between two typical rows, in the unit of the metric;
+    None if no pair of rows could be tested."""
+
+
 class Previous(Shape):
     """The snapshot before this one, over all boards of the suite."""
 
@@ -143,6 +174,7 @@ class SnapshotStatement(Statement):
     """Later than `created` where snapshots were signed afterwards."""
     coverage: dict[_Text, _Count]
     """Tasks: `run` of `total`."""
+    summary: BoardSummary
     rows: Digested
     previous: Previous | None
     """None for the first snapshot of a suite."""

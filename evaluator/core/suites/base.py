@@ -70,6 +70,8 @@ class Column:
     higher_is_better: bool = True
     primary: bool = False
     """Whether the board ranks by it."""
+    is_default: bool = False
+    """Whether the board shows it unless a reader chooses columns. A suite without such columns shows its first ones."""
     metric: str = ""
     """Only tasks of this metric count; empty: all tasks."""
     indicator: bool = False

@@ -222,7 +222,7 @@ def pair_tests(
 
 def rank_ranges(tests: PairTests, *, higher_is_better: bool = True) -> list[RankRange | None]:
     """The possible ranks of each row by Holm's method over all pairs; None for a row that cannot be tested."""
-    is_better = _significant(tests.p_values) & ((tests.differences > 0) == higher_is_better)
+    is_better = (adjusted_p_values(tests.p_values) < LEVEL) & ((tests.differences > 0) == higher_is_better)
     low, high = 1 + is_better.sum(axis=0), len(is_better) - is_better.sum(axis=1)
     testable = ~np.isnan(np.diagonal(tests.p_values))
     return [
@@ -231,18 +231,18 @@ def rank_ranges(tests: PairTests, *, higher_is_better: bool = True) -> list[Rank
     ]
 
 
-def _significant(p_values: Matrix) -> NDArray[np.bool_]:
-    """(rows, rows): which pairs differ by Holm's method at `LEVEL`."""
+def adjusted_p_values(p_values: Matrix) -> Matrix:
+    """(rows, rows), symmetric: the p-values of all pairs adjusted by Holm's method; NaN where a pair was not tested."""
     upper = np.triu_indices(len(p_values), k=1)
     pairs = p_values[upper]
     places = np.flatnonzero(~np.isnan(pairs))
     order = places[np.argsort(pairs[places], kind="stable")]
-    adjusted = pairs[order] * np.arange(len(order), 0, -1)
-    rejected = np.zeros(len(pairs), dtype=bool)
-    rejected[order] = np.logical_and.accumulate(adjusted < LEVEL)
-    table = np.zeros(p_values.shape, dtype=bool)
-    table[upper] = rejected
-    return table | table.T
+    adjusted = np.full(len(pairs), np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(pairs[order] * np.arange(len(order), 0, -1)), 1.0)
+    table = np.array(p_values)
+    table[upper] = adjusted
+    table.T[upper] = adjusted
+    return table
 
 
 def _settled(*, first: Ends, second: Ends, block: Callable[..., tuple[Matrix, Matrix]]) -> tuple[Matrix, Matrix]:

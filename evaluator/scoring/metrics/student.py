@@ -27,12 +27,15 @@ def two_sided_p(*, t: float, df: float) -> float:
     return _incomplete_beta(a=df / 2, b=0.5, x=df / (df + t * t))
 
 
-def critical_value(df: float) -> float:
-    """The critical value of a two-sided test at 5 %: half the width of a 95 % interval in standard errors."""
-    low, high = 1.9, 1e4
+def critical_value(df: float, *, chance: float = 0.05) -> float:
+    """The critical value of a two-sided test at the level `chance`; by default half the width of a 95 % interval in
+    standard errors."""
+    low, high = 0.0, 1.9
+    while two_sided_p(t=high, df=df) > chance:
+        high *= 2
     for _ in range(100):
         middle = (low + high) / 2
-        low, high = (middle, high) if two_sided_p(t=middle, df=df) > 0.05 else (low, middle)
+        low, high = (middle, high) if two_sided_p(t=middle, df=df) > chance else (low, middle)
     return (low + high) / 2
 
 

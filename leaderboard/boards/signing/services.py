@@ -20,6 +20,7 @@ from evaluator.core.signatures.envelope import PrivateKey, seal
 from evaluator.core.signatures.statements import (
     MOST_WITHDRAWN,
     NAMES,
+    BoardSummary,
     ColumnFacts,
     Conditions,
     Digested,
@@ -135,6 +136,7 @@ def sign_snapshot(snapshot: Snapshot) -> SnapshotSignature | None:
         created=snapshot.created,
         signed=now,
         coverage=content["coverage"],
+        summary=BoardSummary.model_validate(content["summary"]),
         rows=Digested(count=len(rows), digest=rows_digest(rows)),
         previous=_previous(snapshot),
         withdrawals=withdrawals,

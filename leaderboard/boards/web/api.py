@@ -60,9 +60,15 @@ _ROW = (
 )
 
 
+CONTENT_HELP = (
+    '`{"rows": [...], "coverage": {"run", "total"}, "summary": {...}}`. The summary says who leads: `lead` and '
+    "`clear_lead` are paired differences of rows, named by their position among the ranked rows."
+)
+
+
 @example({
     "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST, "created": LATER, **CONDITIONS_EXAMPLE,
-    "content": {"rows": [], "coverage": {"run": 171, "total": 185}}, "reference": [],
+    "content": {"rows": [], "coverage": {"run": 171, "total": 185}, "summary": {"leaders": 0}}, "reference": [],
 })  # fmt: skip
 class BoardOutput(ConditionsOutput, Output):
     """The newest published state of a board."""
@@ -76,7 +82,7 @@ class BoardOutput(ConditionsOutput, Output):
     split = serializers.CharField()
     samples = serializers.IntegerField()
     data_digest = serializers.CharField(help_text="Digest of the data, including the commitment to hidden data.")
-    content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    content = serializers.JSONField(help_text=CONTENT_HELP)
     reference = serializers.JSONField(
         help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "
         "`columns` (`board_column` is the equivalent metric, or null) and `rows` with `figures` by column. "
@@ -194,11 +200,16 @@ class SnapshotOutput(ConditionsOutput, ModelOutput[Snapshot]):
         return None if signature is None else signature.envelope
 
 
-@example({**example_of(SnapshotOutput), "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}})
+@example(
+    {
+        **example_of(SnapshotOutput),
+        "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}, "summary": {"leaders": 0}},
+    }
+)
 class WholeSnapshotOutput(SnapshotOutput):
     """A snapshot with its rows."""
 
-    content = serializers.JSONField(help_text='`{"rows": [...], "coverage": {"run", "total"}}`')
+    content = serializers.JSONField(help_text=CONTENT_HELP)
 
     class Meta(SnapshotOutput.Meta):
         fields = [*SnapshotOutput.Meta.fields, "content"]
@@ -335,14 +346,14 @@ class SnapshotView(ApiView):
             return Response(status=status.HTTP_304_NOT_MODIFIED, headers={"ETag": etag})
         content = content_of(snapshot)
         fields = SnapshotOutput(snapshot, context={"request": request}).data
-        whole = {**fields, "content": {"rows": list(content.rows), "coverage": content.coverage}}
+        whole = {**fields, "content": content.document}
         return Response(whole, headers={"ETag": etag})
 
 
 class PlannerOfTasksOutput(Output):
     """One planner of the board."""
 
-    rank = serializers.IntegerField()
+    rank = serializers.IntegerField(allow_null=True, help_text="Null for anchors.")
     planner = serializers.CharField()
     owner = serializers.CharField()
     evaluation = serializers.UUIDField()

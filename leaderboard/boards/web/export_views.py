@@ -101,9 +101,7 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
     key = (snapshot.pk, snapshot.digest, request.build_absolute_uri("/"), extension)
 
     def text() -> str | bytes:
-        exported = _exported(request=request, snapshot=snapshot)
-        # JSON contains the stored rows, so that readers can verify the digest.
-        return write(exported._replace(rows=snapshot.content["rows"]) if extension == "json" else exported)
+        return write(_exported(request=request, snapshot=snapshot))
 
     def make() -> HttpResponse:
         response = HttpResponse(_texts.get_or_make(key, text), content_type=content_type)
@@ -117,14 +115,12 @@ def _file(*, request: HttpRequest, snapshot: Snapshot, extension: str) -> HttpRe
 
 
 def _exported(*, request: HttpRequest, snapshot: Snapshot) -> Exported:
-    content = content_of(snapshot)
     address = reverse("boards:snapshot", kwargs={"suite": snapshot.suite.slug, "number": snapshot.number})
     return Exported(
         snapshot=snapshot,
         address=request.build_absolute_uri(address),
         site=request.build_absolute_uri("/").rstrip("/"),
-        rows=content.rows,
-        coverage=content.coverage,
+        content=content_of(snapshot),
     )
 
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from leaderboard.boards.anchors import Baseline
 from leaderboard.boards.drawing.picture import Picture, Unit, axis, ticks_of, time_ticks, unit_of
 from leaderboard.boards.drawing.scatter import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, Dot, linked, scatter
-from leaderboard.boards.ranking import value_of
+from leaderboard.boards.ranking import is_anchor_row, value_of
 from leaderboard.boards.web.presenters import dollars_in_words, seconds_in_words, size_in_words
 
 _PLAIN = Unit("")
@@ -88,21 +88,23 @@ class Sample(NamedTuple):
 
 
 def time_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any]) -> list[Sample]:
-    """Score by finishing time, in seconds since 1970, oldest first."""
+    """Score by finishing time, in seconds since 1970, oldest first, without anchors."""
     samples = (
         Sample(datetime.fromisoformat(row["finished"]).timestamp(), value, row)
         for row in rows
-        if (value := value_of(row, metric["key"])) is not None
+        if (value := value_of(row, metric["key"])) is not None and not is_anchor_row(row)
     )
     return sorted(samples, key=lambda sample: sample.x)
 
 
 def cost_samples(*, rows: Sequence[Mapping[str, Any]], metric: Mapping[str, Any], cost: str) -> list[Sample]:
-    """Score by one of `COSTS`, cheapest first, without rows of unknown cost."""
+    """Score by one of `COSTS`, cheapest first, without anchors and rows of unknown cost."""
     samples = (
         Sample(float(spent), value, row)
         for row in rows
-        if (value := value_of(row, metric["key"])) is not None and (spent := value_of(row, cost)) is not None
+        if (value := value_of(row, metric["key"])) is not None
+        and (spent := value_of(row, cost)) is not None
+        and not is_anchor_row(row)
     )
     return sorted(samples, key=lambda sample: sample.x)
 

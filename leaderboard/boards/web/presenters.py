@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 
 from evaluator.core.suites import base
+from evaluator.scoring.board_sentences import RankedRow, sentences
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.anchors import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.picture import tenths
-from leaderboard.boards.ranking import tokens_of
+from leaderboard.boards.ranking import is_anchor_row, tokens_of
 from leaderboard.boards.selecting import (
     FACTS,
     UNSORTED,
@@ -103,6 +104,10 @@ class Row:
     def facts(self) -> tuple[Fact, ...]:
         known = facts_of(self.data)
         return tuple(known.get(fact) or Fact(fact, "", "") for fact in self._frame.facts)
+
+    @property
+    def is_anchor(self) -> bool:
+        return is_anchor_row(self.data)
 
     @property
     def rank_is_open(self) -> bool:
@@ -303,7 +308,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     scales = _scales(content=content, suite=suite)
     selected = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
     page = Paginator(selected.rows, selection.per_page).get_page(selection.page)
-    usual = usual_columns(facts=content.facts, metrics=keys)
+    usual = usual_columns(facts=content.facts, metrics=suite.shown_metrics)
     # Unknown columns are ignored; without any known column, the default ones are shown.
     chosen = frozenset(column for column in selection.column if column in {*keys, *FACTS}) or frozenset(usual)
     metrics = tuple(metric for metric in suite.shown_metrics if metric["key"] in chosen)
@@ -332,12 +337,45 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     )
 
 
-def first_rows(*, suite: Suite, content: BoardContent, rows: int, metrics: int) -> Table:
-    """The first rows and columns of a board, for the start page."""
-    columns = [metric["key"] for metric in suite.shown_metrics[:metrics]]
-    facts = [fact for fact in usual_columns(facts=content.facts, metrics=()) if fact in {"tasks", "finished"}]
-    selection = Selection(column=(*columns, *facts), per_page=rows)
-    return board_table(suite=suite, content=content, selection=selection)
+class Part(NamedTuple):
+    """A part of a sentence."""
+
+    text: str
+    evaluation: str
+    """Of the planner that the text names; empty for other texts."""
+
+
+def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
+    """The first lines of a board: who leads, by how much, and which ranks cannot be told apart; empty for rows that are
+    not one for each planner."""
+    if content.summary is None:
+        return []
+    key, ranked = primary_metric(suite)["key"], [row for row in content.rows if row["rank"] is not None]
+    rows = []
+    for row in ranked:
+        value = ranged(metrics=row["metrics"], column=suite.ranking_column) or row["metrics"][key]
+        rows.append(
+            RankedRow(
+                name=row["planner"],
+                rank=row["rank"],
+                mean=value["mean"],
+                low=value["low"],
+                high=value["high"],
+                upper=value.get("upper"),
+            )
+        )
+    return [
+        [
+            Part(part, "") if isinstance(part, str) else Part(rows[part].name, ranked[part]["evaluation"])
+            for part in sentence
+        ]
+        for sentence in sentences(summary=content.summary, rows=rows)
+    ]
+
+
+def first_rows(*, suite: Suite, content: BoardContent, rows: int) -> Table:
+    """The first rows of a board, for the start page."""
+    return board_table(suite=suite, content=content, selection=Selection(per_page=rows))
 
 
 def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
@@ -363,12 +401,15 @@ _known_scales: SharedCache[tuple[Mark, str], _Scales] = SharedCache(maxsize=100)
 
 
 def _scales(*, content: BoardContent, suite: Suite) -> _Scales:
-    """The range of each metric's bars, including the upper ends of undecided values."""
+    """The range of each metric's bars: 0 to 1 for shares and scores, so that bars compare across columns; otherwise the
+    range of the values, including the upper ends of undecided ones."""
 
     def make() -> _Scales:
         scales = dict(content.scales)
         for column in suite.shown_columns:
-            if column.undecided and (scale := scales.get(column.key)) is not None:
+            if (column.low, column.high) == (0.0, 1.0):
+                scales[column.key] = (0.0, 1.0) if scales.get(column.key) else None
+            elif column.undecided and (scale := scales.get(column.key)) is not None:
                 values = (ranged(metrics=row["metrics"], column=column) or {} for row in content.rows)
                 scales[column.key] = tenths([*scale, *(value["upper"] for value in values if "upper" in value)])
         return scales

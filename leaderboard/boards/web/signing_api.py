@@ -24,7 +24,8 @@ _ENVELOPE = "The signed statement, a DSSE envelope; null if it is not signed."
 
 @example({
     "format": "planarena-snapshot-proof/2", "suite": EXAMPLE_SUITE, "number": 12, "digest": DIGEST,
-    "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}}, "signature": ENVELOPE,
+    "content": {"rows": [ROW], "coverage": {"run": 171, "total": 185}, "summary": {"leaders": 1}},
+    "signature": ENVELOPE,
     "rows": [{"evaluation": EVALUATION_ID, "result": DIGEST, "names": {"owner": DIGEST}, "tasks": DIGEST}],
     "salts": {EVALUATION_ID: {"owner": DIGEST[:32]}},
 })  # fmt: skip
@@ -35,7 +36,7 @@ class SnapshotProofOutput(Output):
     suite = serializers.CharField()
     number = serializers.IntegerField()
     digest = serializers.CharField(help_text="SHA-256 of the canonical JSON of `content`.")
-    content = serializers.JSONField(help_text="The stored rows and coverage.")
+    content = serializers.JSONField(help_text="The stored rows, coverage and summary.")
     signature = serializers.JSONField(allow_null=True, help_text=_ENVELOPE)
     rows = serializers.ListField(
         child=serializers.DictField(),

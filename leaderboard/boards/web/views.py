@@ -27,7 +27,7 @@ from leaderboard.boards.services import (
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_figures
-from leaderboard.boards.web.presenters import MOST_NARROW, board_table, first_rows, progress_rows
+from leaderboard.boards.web.presenters import answer_of, board_table, first_rows, progress_rows
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
 from leaderboard.catalog.models import Suite, current_suites
@@ -61,8 +61,8 @@ def home(request: HttpRequest) -> HttpResponse:
             {
                 "suite": suite,
                 "snapshot": snapshot,
-                "table": snapshot
-                and first_rows(suite=suite, content=contents[snapshot.pk], rows=FIRST_ROWS, metrics=MOST_NARROW),
+                "answer": answer_of(suite=suite, content=contents[snapshot.pk])[:2] if snapshot else [],
+                "table": snapshot and first_rows(suite=suite, content=contents[snapshot.pk], rows=FIRST_ROWS),
             }
             for suite in suites
             for snapshot in [snapshots.get(suite.pk)]
@@ -154,6 +154,7 @@ def _table_context(
         "selection": selection,
         "page_sizes": PAGE_SIZES,
         "usual_page_size": PER_PAGE,
+        "answer": answer_of(suite=suite, content=content),
         "arbiter": _arbiter(suite=suite, content=content),
         "table": board_table(
             suite=suite,

@@ -5,6 +5,7 @@ import io
 import json
 from datetime import UTC, datetime
 
+from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, row_as_bibtex
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
@@ -20,7 +21,10 @@ def board(*rows: dict) -> Exported:
         digest="c" * 64, created=datetime(2026, 11, 20, tzinfo=UTC),
     )  # fmt: skip
     address, site = "https://arena.example/boards/openagi/snapshots/12/", "https://arena.example"
-    return Exported(snapshot=snapshot, address=address, site=site, rows=rows, coverage={"run": 3, "total": 5})
+    coverage = {"run": 3, "total": 5}
+    snapshot.stored = {"rows": list(rows), "coverage": coverage, "summary": {"leaders": 0}}
+    content = BoardContent(rows=rows, coverage=coverage, summary=None)
+    return Exported(snapshot=snapshot, address=address, site=site, content=content)
 
 
 def lines(exported: Exported) -> list[dict[str, str]]:
@@ -72,7 +76,7 @@ def test_a_citation_of_a_row_says_score_rank_and_snapshot():
     assert "month = nov," in text
     assert "year = {2026}" in text
     cited = row(overall=None, rank=None)
-    assert "no value for Overall, unranked of 1" in row_as_bibtex(board=board(cited), row=cited)
+    assert "no value for Overall, unranked." in row_as_bibtex(board=board(cited), row=cited)
 
 
 def test_a_citation_of_a_board_has_its_permanent_address_and_digest():

@@ -5,12 +5,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evaluator.planners.bundled import BUNDLED
+from evaluator.scoring.board_table import ANCHORS
 from evaluator.scoring.metrics.paired import RankRange
 from leaderboard.boards.ranking import (
     Entry,
     MetricValue,
     Runs,
     rank_entries,
+    ranked_means,
     read_metrics,
     read_runs,
     sort_rows,
@@ -41,6 +44,27 @@ def test_among_equals_the_one_that_finished_first_stands_first():
 
 def test_a_row_without_the_metric_comes_last_and_has_no_rank():
     assert ranks(entry("none", None), entry("zero", 0.0)) == [("zero", 1), ("none", None)]
+
+
+def test_anchors_keep_their_place_without_a_rank_and_take_none_from_others():
+    anchors = [entry("gold", 1.0, strategy="gold"), entry("random", 0.45, strategy="random-valid/2")]
+    entries = [*anchors, entry("a", 0.9), entry("b", 0.5), entry("c", 0.1), entry("unmeasured", None)]
+    found = [("gold", None), ("a", 1), ("b", 2), ("random", None), ("c", 3), ("unmeasured", None)]
+    assert ranks(*entries) == found
+    assert list(ranked_means(entries=entries, metric="overall")) == ["a", "b", "c"]
+    rows = [to_row(row) for row in rank_entries(entries=entries, metric="overall")]
+    for descending in (False, True):
+        order = [row["planner"] for row in sort_rows(rows=rows, key="rank", descending=descending)]
+        names = [name for name, _ in found[:-1]]
+        assert order == [*(reversed(names) if descending else names), "unmeasured"]
+
+
+def test_a_planner_of_its_owner_s_with_the_name_of_an_anchor_is_ranked():
+    assert ranks(entry("gold", 1.0, kind="endpoint", strategy="gold")) == [("gold", 1)]
+
+
+def test_every_bundled_planner_is_an_anchor_but_the_search_and_so_is_the_shortcut_of_keywords():
+    assert {name.partition("/")[0] for name in BUNDLED} - {"arc-search"} | {"rules"} == ANCHORS
 
 
 def test_rows_have_the_ranges_that_tests_left_open():

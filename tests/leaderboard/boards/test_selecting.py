@@ -91,10 +91,18 @@ def test_filters_leave_the_rows_that_have_everything_in_the_order_that_is_asked_
 
 
 def test_only_facts_that_some_row_has_are_columns():
-    assert usual_columns(facts=known_facts([row()]), metrics=KEYS) == ("overall", "IR", "tasks", "finished")
-    assert usual_columns(facts=known_facts(ROWS), metrics=["overall"]) == (
-        "overall", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished",
+    assert known_facts([row()]) == ("tasks", "finished")
+    assert known_facts(ROWS) == (
+        "strategy", "model_name", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished",
     )  # fmt: skip
+
+
+def test_the_suite_s_default_columns_and_one_cost_are_shown_at_most_five():
+    many = [{"key": key} for key in "abcdefgh"]
+    assert usual_columns(facts=(), metrics=many) == ("a", "b", "c", "d", "e")
+    assert usual_columns(facts=("seconds", "cost"), metrics=many[:3]) == ("a", "b", "c", "cost")
+    declared = [{"key": "a", "is_default": True}, {"key": "b"}, {"key": "c", "is_default": True}]
+    assert usual_columns(facts=("seconds",), metrics=declared) == ("a", "c", "seconds")
 
 
 def test_a_filter_that_could_change_nothing_is_not_offered():

@@ -36,7 +36,7 @@ PAGE, FILE, API = "/boards/openagi/tasks/", "/boards/openagi/tasks.csv", "boards
 
 def add(name: str, **changes: Any) -> Evaluation:
     """A published evaluation with results of a planner of somebody's own."""
-    planner = make_planner(owner=make_person(name), name=f"planner of {name}", bundled_name="random-valid")
+    planner = make_planner(owner=make_person(name), name=f"planner of {name}", bundled_name="controlllm/beam")
     made = make_evaluation(planner=planner, suite=make_suite(), **changes)
     make_results(made, faults=name == "bea")
     publish(made)
@@ -200,7 +200,7 @@ def test_requests_of_a_hidden_split_are_in_none_of_them(client: Client, settings
 
 
 def test_names_that_a_spreadsheet_would_take_for_formulas_are_texts(client: Client):
-    planner = make_planner(owner=make_person("eve"), name="=1+1", bundled_name="random-valid")
+    planner = make_planner(owner=make_person("eve"), name="=1+1", bundled_name="controlllm/beam")
     made = make_evaluation(planner=planner, suite=make_suite())
     make_results(made)
     publish(made)

@@ -92,7 +92,7 @@ def test_the_command_fills_older_results_in_batches_and_can_be_started_again():
 def test_tasks_that_the_site_ended_itself_have_a_cause_too():
     suite = factories.make_suite()
     evaluation = factories.make_evaluation(
-        planner=factories.make_planner(owner=make_user()), suite=suite, state="running"
+        planner=factories.make_planner(owner=make_user(), bundled_name="gold"), suite=suite, state="running"
     )
     shard = Shard.objects.create(evaluation=evaluation, number=0, task_keys=["0", "1"], available_at=evaluation.created)
     end_shard(
@@ -104,7 +104,8 @@ def test_tasks_that_the_site_ended_itself_have_a_cause_too():
 def gold_beside(evaluation: Evaluation, *, score: float) -> Evaluation:
     """A completed evaluation of `gold` with the same conditions, and one result."""
     gold = factories.make_evaluation(
-        planner=factories.make_planner(owner=evaluation.submission.planner.owner, name="gold"), suite=evaluation.suite
+        planner=factories.make_planner(owner=evaluation.submission.planner.owner, name="gold", bundled_name="gold"),
+        suite=evaluation.suite,
     )
     factories.make_result(evaluation=gold, task=Task.objects.get(suite=evaluation.suite, key="0"), samples=0)
     gold.results.update(score=score)
@@ -134,7 +135,9 @@ def test_once_gold_has_completed_the_causes_beside_it_are_found_again(django_cap
         "leaderboard.platform.celery.app.send_task", lambda name, **options: sent.append((name, options))
     )
     suite = factories.make_suite()
-    gold = factories.make_evaluation(planner=factories.make_planner(owner=make_user()), suite=suite)
+    gold = factories.make_evaluation(
+        planner=factories.make_planner(owner=make_user(), bundled_name="gold"), suite=suite
+    )
     other = factories.make_planner(owner=make_user("bea"), bundled_name="no-op")
     with django_capture_on_commit_callbacks(execute=True):
         for one in (gold, factories.make_evaluation(planner=other, suite=suite)):

@@ -28,7 +28,15 @@ from leaderboard.queue.publishing import publish_ready
 from leaderboard.submissions import releasing, services
 from leaderboard.submissions.actions import rerun
 from leaderboard.submissions.releasing import hide, release_due, set_visibility, show_again
-from tests.leaderboard.factories import make_evaluation, make_submission, make_suite, make_team, make_user, planner_data
+from tests.leaderboard.factories import (
+    make_evaluation,
+    make_submission,
+    make_suite,
+    make_team,
+    make_user,
+    planner_data,
+    ranked,
+)
 from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.threads import in_threads
 
@@ -110,10 +118,13 @@ class TestBoards:
 
     def test_where_it_would_stand_is_told_and_the_row_of_the_same_planner_makes_room(self):
         owner, suite = make_user(), make_suite()
-        complete(make_submission(suite=suite), score=0.4)
-        complete(make_submission(suite=suite), score=0.8)
-        complete(make_submission(user=owner, suite=suite, name="mine"), score=0.9)
-        evaluation = complete(make_submission(user=owner, suite=suite, name="mine", seen=PRIVATE), score=0.6)
+        complete(ranked(make_submission(suite=suite)), score=0.4)
+        complete(ranked(make_submission(suite=suite)), score=0.8)
+        complete(make_submission(suite=suite), score=1.0)
+        mine = {"user": owner, "suite": suite, "name": "mine"}
+        public, private = make_submission(**mine), make_submission(**mine, seen=PRIVATE)
+        complete(ranked(public), score=0.9)
+        evaluation = complete(private, score=0.6)
         found = standing.standing_of(evaluation)
         assert found is not None
         assert (found.rank, found.planners) == (2, 3)

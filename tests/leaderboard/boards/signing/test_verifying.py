@@ -204,7 +204,7 @@ def test_an_open_board_whose_records_are_all_withheld_is_not_verified(board, mon
 def test_rows_of_the_api_that_are_not_those_of_the_snapshot_are_found(board, monkeypatch):
     real = contents.content_of(board)
     swapped = [{**row, "planner": "eve's"} for row in real.rows]
-    other = contents.BoardContent(rows=tuple(swapped), coverage=real.coverage)
+    other = contents.BoardContent(rows=tuple(swapped), coverage=real.coverage, summary=real.summary)
     monkeypatch.setattr("leaderboard.boards.web.api.content_of", lambda _: other)
     found = mismatches(verified())
     assert "published: page 1 of the API's rows: rows is not as it was signed" in found

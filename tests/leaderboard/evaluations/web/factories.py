@@ -45,7 +45,7 @@ def make_planner(*, owner: User, name: str = "gold", **fields: Any) -> Planner:
     """A bundled planner, or an endpoint if `endpoint_url` is given."""
     if "endpoint_url" in fields:
         return Planner.objects.create(owner=owner, name=name, kind=PlannerKind.ENDPOINT, **fields)
-    fields = {"bundled_name": "gold", **fields}
+    fields = {"bundled_name": "controlllm/adaptive", **fields}
     return Planner.objects.create(owner=owner, name=name, kind=PlannerKind.BUNDLED, **fields)
 
 

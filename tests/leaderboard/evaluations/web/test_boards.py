@@ -49,7 +49,7 @@ def make_many(count: int = 55) -> Snapshot:
 
 def test_board_shows_numbers_intervals_coverage_and_why_a_metric_is_missing(client: Client):
     _, snapshot = make_board()
-    html = read(client, BOARD)
+    html = read(client, f"{BOARD}?column=overall&column=CLIP")
     assert "30 of 185 run" in html
     assert re.search(r"95 % interval </span>0\.650 . 0\.750", html)
     assert "No task with the metric CLIP can run under this profile" in html

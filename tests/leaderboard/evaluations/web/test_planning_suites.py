@@ -40,9 +40,7 @@ class TestBoard:
     def test_the_five_of_the_paper_come_first_and_say_which_is_better(self, client, evaluation):
         html = read(client, BOARD)
         columns = re.findall(r'id="sort-(\w+)"', html)
-        assert columns[2:7] == PAPER
-        assert columns[-2:] == ["seconds", "finished"]
-        assert len(columns) == 2 + 15 + 2
+        assert columns[2:] == PAPER
         assert html.count("lower is better</span>") == 2
         assert "120 of 120 judged" in html
         assert "nothing is executed" in html

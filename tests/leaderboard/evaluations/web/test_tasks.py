@@ -14,6 +14,7 @@ from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.evaluations.web.others import BINS, MOST_SHOWN, Other, summarise
+from leaderboard.planners.models import Planner
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,
@@ -100,6 +101,8 @@ def test_staff_see_the_hidden_split_at_addresses_of_its_own(client: Client, eval
     settings.STORE_DIR = tmp_path
     evaluation.split, evaluation.season = "hidden", closed_season()
     evaluation.save()
+    # The records of gold plans stay hidden after the season.
+    Planner.objects.update(bundled_name="gold")
     result = make_result(evaluation=evaluation, task=task("0"))
     client.force_login(make_user("operator", is_staff=True))
     html = task_page(client, evaluation, "0")

@@ -8,7 +8,7 @@ from leaderboard.people.profile import ProfileData, TeamProfileData, set_profile
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.evaluations.web.factories import read
-from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user
+from tests.leaderboard.factories import make_submission, make_suite, make_team, make_user, ranked
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of
 from tests.leaderboard.platform.api.test_reading import finish
 
@@ -34,8 +34,8 @@ class TestPeople:
             data=ProfileData(display_name="Ada L.", affiliation="Lab", link="https://example.org/ada", bio="a <b>\nb"),
         )
         suite = make_suite()
-        complete(make_submission(user=ada, suite=suite, name="weak"), score=0.2)
-        best = complete(make_submission(user=ada, suite=suite, name="strong"), score=0.75)
+        complete(ranked(make_submission(user=ada, suite=suite, name="weak")), score=0.2)
+        best = complete(ranked(make_submission(user=ada, suite=suite, name="strong")), score=0.75)
         html = read(client, "/users/ada/")
         told = ("Ada L.", "Lab", 'href="https://example.org/ada" rel="nofollow', "a &lt;b&gt;<br>b", "strong", "weak")
         assert [text for text in told if text not in html] == []

@@ -1,0 +1,131 @@
+"""The first lines of a board: who is best, by how much, and what cannot be told apart. Pages and commands show the same
+sentences."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from evaluator.core.signatures.statements import BoardSummary, Gap
+from evaluator.scoring.board_summary import is_real
+
+Sentence = tuple[str | int, ...]
+"""Parts in order: text, and positions of the rows whose names stand there."""
+_MOST_GROUPS = 3
+_POINT = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedRow:
+    """A ranked row of a board, in the order of the ranks."""
+
+    name: str
+    rank: int
+    mean: float
+    low: float | None = None
+    high: float | None = None
+    """The 95 % interval of the mean; None over too few tasks or scenes."""
+    upper: float | None = None
+    """The mean if every undecided task is decided in the row's favour; None if all are decided."""
+
+
+def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> list[Sentence]:
+    """The sentences of a board, at most five."""
+    return list(_sentences(summary=summary, rows=rows))
+
+
+def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:
+    """A sentence as text."""
+    return "".join(part if isinstance(part, str) else rows[part].name for part in sentence)
+
+
+def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[Sentence]:
+    if not rows:
+        yield ("No planner is ranked yet.",)
+        return
+    first = rows[0]
+    score = _score(first)
+    if len(rows) == 1:
+        yield 0, f" is the only ranked planner ({score}{_interval(first)})."
+        return
+    if summary.lead is None or summary.leaders > 1:
+        yield (*_names(summary.leaders), f" share the best score ({score}).")
+    elif summary.lead.p_value is None:
+        yield 0, f" has the best score ({score}), but too few tasks or scenes were measured to compare planners."
+    elif is_real(summary.lead):
+        yield 0, f" is best ({score})."
+    elif summary.lead.mean <= 0:
+        yield 0, f" leads ({score}), but the undecided tasks could put ", summary.lead.second, " ahead."
+    else:
+        yield 0, f" leads ({score}), but its lead over ", summary.lead.second, f" may be chance: {_gap(summary.lead)}."
+    if summary.clear_lead is not None:
+        second = summary.clear_lead.second
+        place = "" if summary.clear_lead == summary.lead else f" (rank {rows[second].rank})"
+        subject: Sentence = (0, " is") if summary.leaders > 1 else ("It is",)
+        yield *subject, " better than ", second, f"{place} by {_gap(summary.clear_lead)}."
+    if groups := _groups(summary.groups, rows=rows):
+        yield (groups,)
+    if summary.resolution is not None:
+        yield (f"This board can tell {_points(summary.resolution)} apart.",)
+
+
+def _names(leaders: int) -> Sentence:
+    if leaders == 2:
+        return 0, " and ", 1
+    return (0, ", ", 1, " and ", 2) if leaders == 3 else (0, ", ", 1, f" and {leaders - 2} others")
+
+
+def _groups(groups: Sequence[tuple[int, int]], *, rows: Sequence[RankedRow]) -> str:
+    """The ranks that cannot be told apart, such as `Ranks 1 to 3 and 5 to 10 cannot be told apart.`"""
+    spans = [(rows[first].rank, rows[last].rank) for first, last in groups]
+    texts = [f"{first} to {last}" for first, last in spans if first != last]
+    if not texts:
+        return ""
+    if len(texts) > _MOST_GROUPS:
+        texts[_MOST_GROUPS - 1 :] = [f"{len(texts) - _MOST_GROUPS + 1} more groups of ranks"]
+    return f"Ranks {', '.join(texts[:-1])}{' and ' if len(texts) > 1 else ''}{texts[-1]} cannot be told apart."
+
+
+def _score(row: RankedRow) -> str:
+    text = f"{row.mean:.3f}"
+    return (
+        f"{text}, up to {row.upper:.3f} if the undecided are right"
+        if row.upper is not None and row.upper > row.mean
+        else text
+    )
+
+
+def _interval(row: RankedRow) -> str:
+    if row.low is None or row.high is None:
+        return "; too few tasks or scenes for an interval"
+    return f"; 95 % interval {row.low:.3f} to {row.high:.3f}"
+
+
+def _gap(gap: Gap) -> str:
+    """A difference with its interval and p-value, such as `0.19 (0.11 to 0.27, p < .001)`."""
+    digits = _digits(gap)
+    if gap.low is None or gap.high is None or gap.p_value is None:
+        return f"{gap.mean:.{digits}f}"
+    return f"{gap.mean:.{digits}f} ({gap.low:.{digits}f} to {gap.high:.{digits}f}, {p_value_in_words(gap.p_value)})"
+
+
+def _digits(gap: Gap) -> int:
+    """Two decimal places, or as many as show that neither the difference nor its interval is 0."""
+    smallest = min(abs(gap.mean), math.inf if gap.low is None or gap.high is None else (gap.high - gap.low) / 2)
+    return 2 if smallest >= 0.005 else 3
+
+
+def p_value_in_words(p_value: float) -> str:
+    """A p-value such as `p < .001` or `p = .03`."""
+    if p_value < 0.001:
+        return "p < .001"
+    digits = 3 if p_value < 0.01 else 2
+    return f"p = {p_value:.{digits}f}".replace("0.", ".", 1)
+
+
+def _points(difference: float) -> str:
+    """A difference in hundredths, rounded up."""
+    points = difference / _POINT
+    if points < 1:
+        return f"{math.ceil(points * 10) / 10:.1f} points"
+    rounded = math.ceil(points - 1e-9)
+    return f"{rounded} point{'' if rounded == 1 else 's'}"

@@ -1,0 +1,140 @@
+"""What a board says of its leaders is right on simulated boards, whose true order is known."""
+
+import numpy as np
+import pytest
+
+from evaluator.core.signatures.statements import BoardSummary
+from evaluator.core.suites.base import IntervalMethod
+from evaluator.scoring.board_sentences import RankedRow, plain, sentences
+from evaluator.scoring.board_summary import is_real, summarise
+from evaluator.scoring.metrics.paired import pair_tests
+
+TASKS = 300
+
+
+def judged(shares: list[float], *, seed: int, tasks: int = TASKS) -> tuple[np.ndarray, list[float]]:
+    """Independent scores of 0 or 1 of planners with these true shares, in the order of their means; and the shares."""
+    rng = np.random.default_rng(seed)
+    scores = (rng.random((len(shares), tasks, 1)) < np.array(shares)[:, None, None]).astype(np.float32)
+    order = np.argsort(-scores.mean(axis=(1, 2)), kind="stable")
+    return scores[order], [shares[row] for row in order]
+
+
+def summary_of(scores: np.ndarray, *, upper: np.ndarray | None = None) -> BoardSummary:
+    strata = ["SE"] * scores.shape[1]
+    tests = pair_tests(scores, method=IntervalMethod.WILSON, strata=strata, upper=upper)
+    means = [float(mean) for mean in scores.mean(axis=(1, 2), dtype=np.float64)]
+    return summarise(
+        scores, means=means, tests=tests, method=IntervalMethod.WILSON, strata=strata, upper=upper
+    )  # fmt: skip
+
+
+def ranked(*means: float, names: str = "ABCDEFGHIJ", **facts: float) -> list[RankedRow]:
+    ranks = [1 + sum(other > mean for other in means) for mean in means]
+    return [
+        RankedRow(name=name, rank=rank, mean=mean, **facts)
+        for name, rank, mean in zip(names, ranks, means, strict=False)
+    ]
+
+
+def text_of(scores: np.ndarray, *, upper: np.ndarray | None = None) -> str:
+    rows = ranked(*scores.mean(axis=(1, 2)).tolist())
+    said = sentences(summary=summary_of(scores, upper=upper), rows=rows)
+    return " ".join(plain(sentence, rows=rows) for sentence in said)
+
+
+def with_share(count: int, tasks: int = TASKS) -> np.ndarray:
+    """Scores of a planner that solves the first `count` tasks."""
+    return (np.arange(tasks) < count).astype(np.float32)[:, None]
+
+
+class TestSimulatedBoards:
+    def test_a_planner_that_is_called_better_is_better_on_at_least_95_of_100_boards(self) -> None:
+        wrong = 0
+        for seed in range(200):
+            scores, truth = judged([0.6, 0.6, 0.6, 0.55, 0.5], seed=seed)
+            summary = summary_of(scores)
+            gaps = [gap for gap in (summary.lead, summary.clear_lead) if gap is not None and is_real(gap)]
+            wrong += any(truth[gap.first] <= truth[gap.second] for gap in gaps)
+        assert wrong <= 10
+
+    def test_intervals_of_the_lead_contain_the_true_difference(self) -> None:
+        # The pair is chosen in advance here: that of the first two of a board is biased by the choice.
+        inside = 0
+        for seed in range(200):
+            scores, truth = judged([0.9, 0.5], seed=seed)
+            lead = summary_of(scores).lead
+            assert lead is not None
+            assert lead.low is not None
+            assert lead.high is not None
+            inside += lead.low <= truth[0] - truth[1] <= lead.high
+        assert inside >= 180
+
+    def test_ranks_that_cannot_be_told_apart_have_no_significant_pair(self) -> None:
+        for seed in range(200):
+            scores, _ = judged([0.8, 0.78, 0.76, 0.5, 0.48, 0.2], seed=seed)
+            strata = ["SE"] * TASKS
+            summary = summary_of(scores)
+            for first, last in summary.groups:
+                part = pair_tests(scores[first : last + 1], method=IntervalMethod.WILSON, strata=strata)
+                smallest = np.nanmin(part.p_values)
+                assert smallest * 15 >= 0.05, (seed, first, last)
+
+    def test_a_difference_as_large_as_the_resolution_is_found_in_four_of_five_boards(self) -> None:
+        resolution = np.median([summary_of(judged([0.5, 0.5, 0.5], seed=seed)[0]).resolution for seed in range(20)])
+        found = 0
+        for seed in range(200):
+            lead = summary_of(judged([0.5 + resolution / 2, 0.5 - resolution / 2], seed=seed)[0]).lead
+            # Two planners are one pair: the level is three times that of a board of three.
+            found += lead is not None and lead.p_value is not None and lead.p_value < 0.05 / 3
+        assert 140 <= found <= 180
+
+
+class TestSentences:
+    def test_a_clear_winner(self) -> None:
+        scores = np.stack([with_share(270), with_share(213), with_share(100)])
+        assert text_of(scores) == (
+            "A is best (0.900). It is better than B by 0.19 (0.15 to 0.23, p < .001). "
+            "This board can tell 9 points apart."
+        )
+
+    def test_a_lead_that_may_be_chance(self) -> None:
+        scores, _ = judged([0.62, 0.6, 0.58, 0.3], seed=3)
+        said = text_of(scores)
+        assert said.startswith("A leads (0.623), but its lead over B may be chance: 0.01 (-0.07 to 0.09, p = 1.00).")
+        assert "It is better than D (rank 4) by 0.3" in said
+        assert "Ranks 1 to 3 cannot be told apart." in said
+
+    def test_equal_leaders(self) -> None:
+        scores = np.stack([with_share(200), with_share(200), with_share(100)])
+        assert text_of(scores).startswith("A and B share the best score (0.667). A is better than C by 0.33 (")
+
+    def test_one_planner(self) -> None:
+        rows = ranked(0.9, low=0.85, high=0.94)
+        [said] = sentences(summary=summary_of(with_share(270)[None]), rows=rows)
+        assert plain(said, rows=rows) == "A is the only ranked planner (0.900; 95 % interval 0.850 to 0.940)."
+
+    def test_no_planner(self) -> None:
+        assert sentences(summary=BoardSummary(leaders=0), rows=[]) == [("No planner is ranked yet.",)]
+
+    def test_too_few_tasks_for_a_test(self) -> None:
+        scores = np.stack([with_share(5, 6), with_share(3, 6)])
+        assert text_of(scores) == (
+            "A has the best score (0.833), but too few tasks or scenes were measured to compare planners."
+        )
+
+    def test_a_lead_that_depends_on_undecided_tasks_may_be_chance(self) -> None:
+        lower = np.stack([with_share(200), with_share(190)])
+        upper = np.stack([with_share(200), with_share(260)])
+        assert text_of(lower, upper=upper).startswith(
+            "A leads (0.667), but the undecided tasks could put B ahead. Ranks"
+        )
+
+    @pytest.mark.parametrize(
+        ("mean", "upper", "words"),
+        [(0.4, 0.5, "0.400, up to 0.500 if the undecided are right"), (0.4, 0.4, "0.400"), (0.4, None, "0.400")],
+    )
+    def test_undecided_tasks_are_told_in_words(self, mean: float, upper: float | None, words: str) -> None:
+        rows = [RankedRow(name="A", rank=1, mean=mean, upper=upper, low=0.3, high=0.6)]
+        [said] = sentences(summary=BoardSummary(leaders=1), rows=rows)
+        assert plain(said, rows=rows) == f"A is the only ranked planner ({words}; 95 % interval 0.300 to 0.600)."
