@@ -43,6 +43,11 @@ class BoardContent:
         keys = {key for row in self.rows for key in row["metrics"]}
         return {key: scale_of(rows=self.rows, metric=key) for key in keys}
 
+    @cached_property
+    def ranked(self) -> int:
+        """Number of rows with a rank: anchors have none."""
+        return sum(row["rank"] is not None for row in self.rows)
+
     @property
     def document(self) -> dict[str, Any]:
         """The content of the snapshot as JSON values."""

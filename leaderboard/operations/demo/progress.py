@@ -166,7 +166,7 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
     shown = []
     for row in snapshot.content["rows"]:
         cells = [_cell(ranged(metrics=row["metrics"], column=column)) for column in columns]
-        table.add_row(str(row["rank"]), row["planner"], *cells)
+        table.add_row(str(row["rank"] or "\N{EM DASH}"), row["planner"], *cells)
         shown += cells
     console.print(table)
     if any(cell.endswith(_NO_INTERVAL) for cell in shown):

@@ -61,7 +61,8 @@ def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:
     a later run."""
     if evaluation.state != EvaluationState.COMPLETED or evaluation.hidden_at or not is_public(evaluation.submission):
         return None
-    rows = content_of(snapshot).rows
+    content = content_of(snapshot)
+    rows = content.rows
     own = str(evaluation.pk)
     number = next((number for number, row in enumerate(rows) if row["evaluation"] == own), None)
     if number is None:
@@ -71,7 +72,7 @@ def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:
     query = f"?{urlencode({'page': page})}" if page > 1 else ""
     board = reverse("boards:snapshot", kwargs={"suite": evaluation.suite.slug, "number": snapshot.number})
     address = f"{board}{query}#row-{own}"
-    return Place(row["rank"], row["rank_low"], row["rank_high"], len(rows), snapshot, address)
+    return Place(row["rank"], row["rank_low"], row["rank_high"], content.ranked, snapshot, address)
 
 
 class Citation(NamedTuple):

@@ -77,7 +77,7 @@ def board_results(predicate: Callable[[Mapping[str, Any]], bool]) -> list[BoardR
     snapshots = latest_snapshots(suites=suites)
     contents = contents_of(snapshots.values())
     return [
-        _result(suite=suite, row=row, planners=len(contents[snapshots[suite.pk].pk].rows))
+        _result(suite=suite, row=row, planners=contents[snapshots[suite.pk].pk].ranked)
         for suite in suites
         if suite.pk in snapshots
         for row in contents[snapshots[suite.pk].pk].rows
