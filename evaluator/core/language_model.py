@@ -79,7 +79,7 @@ class GenerateCall:
     """How many of the most probable completions to search for; more than 1 needs a constraint."""
 
     def in_run(self, run: int) -> "GenerateCall":
-        """The call in one of several runs of a planner, from 0: at a temperature above 0, each run samples anew."""
+        """The call in one of several runs of a planner, from 0: above temperature 0, each run has its own seed."""
         return replace(self, seed=(self.seed + run * _STEP) % _SEEDS) if run and self.temperature else self
 
     def problem(self) -> str | None:

@@ -1,5 +1,4 @@
-"""The first lines of a board: who is best, by how much, and what cannot be told apart. Pages and commands show the same
-sentences."""
+"""The first lines of a board: who is best, by how much, and which ranks cannot be told apart."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -53,8 +52,10 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[
         yield 0, f" has the best score ({score}), but too few tasks or scenes were measured to compare planners."
     elif is_real(summary.lead):
         yield 0, f" is best ({score})."
-    elif summary.lead.mean <= 0:
+    elif summary.lead.mean <= 0 and any(row.upper is not None for row in rows):
         yield 0, f" leads ({score}), but the undecided tasks could put ", summary.lead.second, " ahead."
+    elif summary.lead.mean <= 0:
+        yield 0, f" leads ({score}), but is not ahead of ", summary.lead.second, " on the tasks that both have."
     else:
         yield 0, f" leads ({score}), but its lead over ", summary.lead.second, f" may be chance: {_gap(summary.lead)}."
     if summary.clear_lead is not None:

@@ -1,6 +1,6 @@
 """Who is best on a board, whether the lead is real, and which differences the board can detect. Pure.
 
-The site publishes a summary with each snapshot, `planarena verify` computes it again, and pages and commands show it as
+The site publishes a summary with each snapshot, `planarena verify` computes it again, and pages and the demo show it as
 sentences (`board_sentences.py`). Anchors and figures from papers take no part.
 """
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from evaluator.core.signatures.statements import BoardSummary, Gap
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.crossed import EQUAL_MEANS, Estimate, Matrix
+from evaluator.scoring.metrics.crossed import EQUAL_MEANS, Estimate, Matrix, least_p_value
 from evaluator.scoring.metrics.paired import DECIMALS, LEVEL, PairTests, Scores, adjusted_p_values, paired_test
 from evaluator.scoring.metrics.student import critical_value
 
@@ -130,13 +130,16 @@ def _groups(different: Flags, *, tested: Flags) -> tuple[tuple[int, int], ...]:
 
 
 def _resolution(scores: Scores, *, tests: PairTests, method: IntervalMethod, strata: Sequence[str]) -> float | None:
-    """The median over neighbouring rows that differ, at the first level of Holm's method."""
+    """The median over neighbouring rows that differ, at the first level of Holm's method; None if no difference reaches
+    that level, because the p-value of so few units has a lower bound."""
     if not tests.count:
         return None
     found = []
     for first, second in list(pairwise(range(len(scores))))[:_MOST_PAIRS]:
         estimate = _difference(scores[first], scores[second], method=method, strata=strata)
-        if estimate is not None and estimate.enough and estimate.error > EQUAL_MEANS:
+        if estimate is None or not estimate.enough or estimate.error <= EQUAL_MEANS:
+            continue
+        if least_p_value(estimate.units) * tests.count < LEVEL:
             level = critical_value(estimate.df, chance=LEVEL / tests.count)
             found.append((level + critical_value(estimate.df, chance=2 * (1 - POWER))) * estimate.error)
     return median(found) if found else None

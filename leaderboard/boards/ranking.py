@@ -44,8 +44,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from evaluator.core.suites.base import Column
+from evaluator.scoring.board_sentences import RankedRow
 from evaluator.scoring.board_table import is_anchor
 from evaluator.scoring.metrics.paired import RankRange
+from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.evaluations.results.filters import sort_by
 from leaderboard.reliability.columns import RELIABILITY, reliability_of
 
@@ -162,6 +165,30 @@ def rank_entries(
         key=lambda entry: (entry.finished, entry.evaluation),
     )
     return ranked + [RankedEntry(entry=entry, rank=None, rank_low=None, rank_high=None) for entry in unmeasured]
+
+
+def ranked_rows(*, rows: Sequence[Mapping[str, Any]], column: Column) -> list[RankedRow]:
+    """The rows of a snapshot that have a rank, as the sentences of its board take them.
+
+    Args:
+        column: by which the board ranks.
+    """
+    ranked = []
+    for row in rows:
+        if row["rank"] is None:
+            continue
+        value = ranged(metrics=row["metrics"], column=column) or row["metrics"][column.key]
+        ranked.append(
+            RankedRow(
+                name=row["planner"],
+                rank=row["rank"],
+                mean=value["mean"],
+                low=value["low"],
+                high=value["high"],
+                upper=value.get("upper"),
+            )
+        )
+    return ranked
 
 
 def ranked_means(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> dict[str, float]:

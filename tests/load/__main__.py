@@ -1,4 +1,4 @@
-"""`python -m tests.load`: how the queue bears many evaluations at once; docs/install.md says what it reports."""
+"""`python -m tests.load`: how the queue handles many evaluations; docs/studies/speed.md describes the report."""
 
 import argparse
 import json

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 
 from evaluator.core.suites import base
-from evaluator.scoring.board_sentences import RankedRow, sentences
+from evaluator.scoring.board_sentences import sentences
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.anchors import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.picture import tenths
-from leaderboard.boards.ranking import is_anchor_row, tokens_of
+from leaderboard.boards.ranking import is_anchor_row, ranked_rows, tokens_of
 from leaderboard.boards.selecting import (
     FACTS,
     UNSORTED,
@@ -350,25 +350,10 @@ def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
     not one for each planner."""
     if content.summary is None:
         return []
-    key, ranked = primary_metric(suite)["key"], [row for row in content.rows if row["rank"] is not None]
-    rows = []
-    for row in ranked:
-        value = ranged(metrics=row["metrics"], column=suite.ranking_column) or row["metrics"][key]
-        rows.append(
-            RankedRow(
-                name=row["planner"],
-                rank=row["rank"],
-                mean=value["mean"],
-                low=value["low"],
-                high=value["high"],
-                upper=value.get("upper"),
-            )
-        )
+    evaluations = [row["evaluation"] for row in content.rows if row["rank"] is not None]
+    rows = ranked_rows(rows=content.rows, column=suite.ranking_column)
     return [
-        [
-            Part(part, "") if isinstance(part, str) else Part(rows[part].name, ranked[part]["evaluation"])
-            for part in sentence
-        ]
+        [Part(part, "") if isinstance(part, str) else Part(rows[part].name, evaluations[part]) for part in sentence]
         for sentence in sentences(summary=content.summary, rows=rows)
     ]
 

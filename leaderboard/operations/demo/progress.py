@@ -13,8 +13,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Column, Table
 
 from evaluator.core.records import Outcome
+from evaluator.core.signatures.statements import BoardSummary
+from evaluator.scoring.board_sentences import plain, sentences
 from evaluator.scoring.metrics.statistics import TOO_FEW, ends_of
 from evaluator.scoring.metrics.undecided import ranged
+from leaderboard.boards.ranking import ranked_rows
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -168,6 +171,9 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
         cells = [_cell(ranged(metrics=row["metrics"], column=column)) for column in columns]
         table.add_row(str(row["rank"] or "\N{EM DASH}"), row["planner"], *cells)
         shown += cells
+    summary = BoardSummary.model_validate(snapshot.content["summary"])
+    rows = ranked_rows(rows=snapshot.content["rows"], column=snapshot.suite.ranking_column)
+    console.print(*(plain(sentence, rows=rows) for sentence in sentences(summary=summary, rows=rows)), markup=False)
     console.print(table)
     if any(cell.endswith(_NO_INTERVAL) for cell in shown):
         console.print(f"{_NO_INTERVAL}: {TOO_FEW}", markup=False, highlight=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluator.core.signatures.statements import BoardSummary
+from evaluator.core.signatures.statements import BoardSummary, Gap
 from evaluator.core.suites.base import IntervalMethod
 from evaluator.scoring.board_sentences import RankedRow, plain, sentences
 from evaluator.scoring.board_summary import is_real, summarise
@@ -20,13 +20,21 @@ def judged(shares: list[float], *, seed: int, tasks: int = TASKS) -> tuple[np.nd
     return scores[order], [shares[row] for row in order]
 
 
-def summary_of(scores: np.ndarray, *, upper: np.ndarray | None = None) -> BoardSummary:
+def executed(shifts: list[float], *, seed: int, tasks: int = 40, scenes: int = 12) -> np.ndarray:
+    """Graded scores of planners whose true means differ by these shifts, on a fixed list of tasks."""
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(0.0, 0.05, (len(shifts), 1, scenes)) + rng.normal(0.0, 0.02, (len(shifts), tasks, scenes))
+    scores = (0.5 + np.array(shifts)[:, None, None] + noise).astype(np.float32)
+    return scores[np.argsort(-scores.mean(axis=(1, 2)), kind="stable")]
+
+
+def summary_of(
+    scores: np.ndarray, *, upper: np.ndarray | None = None, method: IntervalMethod = IntervalMethod.WILSON
+) -> BoardSummary:
     strata = ["SE"] * scores.shape[1]
-    tests = pair_tests(scores, method=IntervalMethod.WILSON, strata=strata, upper=upper)
+    tests = pair_tests(scores, method=method, strata=strata, upper=upper)
     means = [float(mean) for mean in scores.mean(axis=(1, 2), dtype=np.float64)]
-    return summarise(
-        scores, means=means, tests=tests, method=IntervalMethod.WILSON, strata=strata, upper=upper
-    )  # fmt: skip
+    return summarise(scores, means=means, tests=tests, method=method, strata=strata, upper=upper)
 
 
 def ranked(*means: float, names: str = "ABCDEFGHIJ", **facts: float) -> list[RankedRow]:
@@ -89,6 +97,23 @@ class TestSimulatedBoards:
             found += lead is not None and lead.p_value is not None and lead.p_value < 0.05 / 3
         assert 140 <= found <= 180
 
+    def test_the_resolution_of_an_executed_board_is_found_in_four_of_five_boards(self) -> None:
+        method = IntervalMethod.FIXED_TASKS
+        summaries = [summary_of(executed([0.0, 0.0], seed=seed), method=method) for seed in range(40)]
+        resolution = float(np.median([summary.resolution for summary in summaries]))
+        found = 0
+        for seed in range(200):
+            lead = summary_of(executed([resolution, 0.0], seed=seed), method=method).lead
+            found += lead is not None and is_real(lead)
+        assert 140 <= found <= 185
+
+    def test_a_board_whose_p_values_cannot_be_small_enough_states_no_resolution(self) -> None:
+        # The p-value over 8 scenes is at least 1 / 128: 10 pairs need 0.005.
+        scores = executed([0.4, 0.3, 0.2, 0.1, 0.0], seed=1, scenes=8)
+        summary = summary_of(scores, method=IntervalMethod.FIXED_TASKS)
+        assert (summary.resolution, summary.clear_lead) == (None, None)
+        assert summary_of(scores[:2], method=IntervalMethod.FIXED_TASKS).resolution is not None
+
 
 class TestSentences:
     def test_a_clear_winner(self) -> None:
@@ -123,12 +148,18 @@ class TestSentences:
             "A has the best score (0.833), but too few tasks or scenes were measured to compare planners."
         )
 
-    def test_a_lead_that_depends_on_undecided_tasks_may_be_chance(self) -> None:
-        lower = np.stack([with_share(200), with_share(190)])
-        upper = np.stack([with_share(200), with_share(260)])
-        assert text_of(lower, upper=upper).startswith(
-            "A leads (0.667), but the undecided tasks could put B ahead. Ranks"
-        )
+    def test_a_lead_that_depends_on_undecided_tasks_says_so(self) -> None:
+        lower, upper = (np.stack([with_share(200), with_share(other)]) for other in (190, 260))
+        rows = ranked(2 / 3, 19 / 30, upper=0.9)
+        first = plain(sentences(summary=summary_of(lower, upper=upper), rows=rows)[0], rows=rows)
+        assert first.endswith("), but the undecided tasks could put B ahead.")
+
+    def test_a_leader_that_is_behind_on_common_tasks_is_not_put_down_to_undecided_ones(self) -> None:
+        summary = BoardSummary(leaders=1, lead=Gap(first=0, second=1, mean=-0.1, low=-0.2, high=0.0, p_value=0.06))
+        rows = ranked(0.8, 0.7)
+        assert [plain(said, rows=rows) for said in sentences(summary=summary, rows=rows)] == [
+            "A leads (0.800), but is not ahead of B on the tasks that both have."
+        ]
 
     @pytest.mark.parametrize(
         ("mean", "upper", "words"),
