@@ -57,12 +57,17 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[
     elif summary.lead.mean <= 0:
         yield 0, f" leads ({score}), but is not ahead of ", summary.lead.second, " on the tasks that both have."
     else:
-        yield 0, f" leads ({score}), but its lead over ", summary.lead.second, f" may be chance: {_gap(summary.lead)}."
+        yield (
+            0,
+            f" leads ({score}), but its lead over ",
+            summary.lead.second,
+            f" may be chance: {_gap(summary.lead, rows=rows)}.",
+        )
     if summary.clear_lead is not None:
         second = summary.clear_lead.second
         place = "" if summary.clear_lead == summary.lead else f" (rank {rows[second].rank})"
         subject: Sentence = (0, " is") if summary.leaders > 1 else ("It is",)
-        yield *subject, " better than ", second, f"{place} by {_gap(summary.clear_lead)}."
+        yield *subject, " better than ", second, f"{place} by {_gap(summary.clear_lead, rows=rows)}."
     if groups := _groups(summary.groups, rows=rows):
         yield (groups,)
     if summary.resolution is not None:
@@ -101,12 +106,15 @@ def _interval(row: RankedRow) -> str:
     return f"; 95 % interval {row.low:.3f} to {row.high:.3f}"
 
 
-def _gap(gap: Gap) -> str:
-    """A difference with its interval and p-value, such as `0.19 (0.11 to 0.27, p < .001)`."""
+def _gap(gap: Gap, *, rows: Sequence[RankedRow]) -> str:
+    """A difference with its interval and p-value, such as `0.19 (0.11 to 0.27, p < .001)`. Where tasks of the two rows
+    are undecided, it is the smallest possible difference."""
     digits = _digits(gap)
+    undecided = rows[gap.first].upper is not None or rows[gap.second].upper is not None
+    mean = f"{'at least ' if undecided else ''}{gap.mean:.{digits}f}"
     if gap.low is None or gap.high is None or gap.p_value is None:
-        return f"{gap.mean:.{digits}f}"
-    return f"{gap.mean:.{digits}f} ({gap.low:.{digits}f} to {gap.high:.{digits}f}, {p_value_in_words(gap.p_value)})"
+        return mean
+    return f"{mean} ({gap.low:.{digits}f} to {gap.high:.{digits}f}, {p_value_in_words(gap.p_value)})"
 
 
 def _digits(gap: Gap) -> int:

@@ -154,6 +154,12 @@ class TestSentences:
         first = plain(sentences(summary=summary_of(lower, upper=upper), rows=rows)[0], rows=rows)
         assert first.endswith("), but the undecided tasks could put B ahead.")
 
+    def test_the_difference_of_rows_with_undecided_tasks_is_the_smallest_possible_one(self) -> None:
+        lower, upper = (np.stack([with_share(270), with_share(other)]) for other in (190, 213))
+        rows = [*ranked(0.9), RankedRow(name="B", rank=2, mean=0.633, upper=0.71)]
+        said = sentences(summary=summary_of(lower, upper=upper), rows=rows)
+        assert plain(said[1], rows=rows) == "It is better than B by at least 0.19 (0.15 to 0.32, p < .001)."
+
     def test_a_leader_that_is_behind_on_common_tasks_is_not_put_down_to_undecided_ones(self) -> None:
         summary = BoardSummary(leaders=1, lead=Gap(first=0, second=1, mean=-0.1, low=-0.2, high=0.0, p_value=0.06))
         rows = ranked(0.8, 0.7)
