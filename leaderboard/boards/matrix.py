@@ -20,6 +20,7 @@ from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.planners.bundled import KNOW_GOLD
 from evaluator.scoring.board_table import safe_cell
+from evaluator.scoring.metrics.paired import Scores
 from evaluator.studies.validity.executed_plans import GOOD
 from leaderboard.boards.anchors import GOLD
 from leaderboard.boards.models import Snapshot
@@ -192,16 +193,7 @@ def solved_by(
         column: the board's ranking column.
         gold: position of the planner whose answers are the gold plans, if the board has one.
     """
-    best = column.low if not column.higher_is_better else (1.0 if column.high is None else column.high)
-    if column.interval is IntervalMethod.WILSON or column.good:
-        reached, rule = np.abs(values - best) <= _SAME, "A task counts as solved at the best score."
-    elif gold is not None and column.higher_is_better:
-        least = GOOD * values[:, [gold]]
-        reached = (values >= least - _SAME) & (values > _SAME)
-        rule = f"A task counts as solved at {100 * GOOD:.0f} % of its gold plan's score."
-    else:
-        reached = values > column.low + _SAME if column.higher_is_better else values < best + _SAME
-        rule = "A task counts as solved at any score above the lowest."
+    reached, rule = solves(values=values, column=column, gold=None if gold is None else values[:, gold])
     own = [number for number, planner in enumerate(planners) if not planner.knows_gold] or list(range(len(planners)))
     known = ~np.isnan(values[:, own])
     counts, totals = (reached[:, own] & known).sum(axis=1).tolist(), known.sum(axis=1).tolist()
@@ -210,6 +202,27 @@ def solved_by(
         for count, total in zip(counts, totals, strict=True)
     )
     return solved, rule
+
+
+def solves(*, values: Scores, column: Column, gold: Scores | None) -> tuple[NDArray[np.bool_], str]:
+    """Which values solve their task, and the rule by which they do, as a sentence.
+
+    Args:
+        values: (tasks, any number), in a board's ranking column; NaN solves nothing.
+        column: the board's ranking column.
+        gold: (tasks,), the values of the planner whose answers are the gold plans, if there is one.
+
+    Returns:
+        The first has the shape of `values`.
+    """
+    best = column.low if not column.higher_is_better else (1.0 if column.high is None else column.high)
+    if column.interval is IntervalMethod.WILSON or column.good:
+        return np.abs(values - best) <= _SAME, "A task counts as solved at the best score."
+    if gold is not None and column.higher_is_better:
+        reached = (values >= GOOD * gold[:, None] - _SAME) & (values > _SAME)
+        return reached, f"A task counts as solved at {100 * GOOD:.0f} % of its gold plan's score."
+    reached = values > column.low + _SAME if column.higher_is_better else values < best + _SAME
+    return reached, "A task counts as solved at any score above the lowest."
 
 
 class Band(NamedTuple):
