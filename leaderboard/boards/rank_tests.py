@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from evaluator.core.signatures.statements import BoardSummary
 from evaluator.core.suites.base import Column
 from evaluator.scoring.board_summary import summarise
-from evaluator.scoring.metrics.aggregate import table_of
+from evaluator.scoring.metrics.aggregate import TaskScore, table_of
 from evaluator.scoring.metrics.paired import DECIMALS, RankRange, pair_tests, rank_ranges
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.results.task_scores import packed_scores
@@ -50,6 +50,18 @@ class RankTests(NamedTuple):
     summary: BoardSummary
 
 
+class SuiteRuns(NamedTuple):
+    """Evaluations of one suite under the conditions of one board."""
+
+    column: Column
+    """By which the board ranks."""
+    samples: int
+    """Per task, by the board's conditions."""
+    tasks: Sequence[tuple[int, str, str]]
+    """Primary key, key and metric of each of the suite's tasks, in order."""
+    evaluations: Sequence[UUID]
+
+
 _scores: SharedCache[tuple[str, Column, bool], Table] = SharedCache(
     maxsize=_MOST_BYTES, size_of=lambda table: table.nbytes
 )
@@ -69,7 +81,7 @@ def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
 
     def read(*, upper: bool) -> dict[str, Table]:
         tables = tables_of(column=column, samples=samples, evaluations=evaluations, tasks=tasks, upper=upper)
-        return {row: _mean([tables[evaluation] for evaluation in members]) for row, members in runs.items()}
+        return {row: mean_of([tables[evaluation] for evaluation in members]) for row, members in runs.items()}
 
     tables = read(upper=False)
     return BoardScores(tables, read(upper=True) if column.undecided else tables, [metric for _, _, metric in tasks])
@@ -125,21 +137,54 @@ def tables_of(
     missing = [pk for pk in evaluations if pk not in tables]
     width = samples if column.interval.over_scenes else 1
     together = max(1, _READ_TOGETHER // max(1, len(tasks) * width))
-    positions = {task: position for position, (task, _, _) in enumerate(tasks)}
     names = {task: (key, metric) for task, key, metric in tasks}
     for start in range(0, len(missing), together):
         part = [UUID(pk) for pk in missing[start : start + together]]
         for pk, results in packed_scores(evaluations=part, tasks=names).items():
-            table = np.full((len(tasks), width), np.nan, dtype=np.float32)
-            values = table_of(column=column, results=list(results.values()), samples=samples, upper=upper)
-            if values is not None and results:
-                table[[positions[task] for task in results]] = values
+            table = _table(column=column, samples=samples, tasks=tasks, results=results, upper=upper)
             tables[str(pk)] = table
             _scores.put((str(pk), column, upper), table)
     return tables
 
 
-def _mean(tables: Sequence[Table]) -> Table:
+def both_tables_of(runs: Sequence[SuiteRuns]) -> dict[UUID, tuple[Table, Table]]:
+    """`tables_of` completed evaluations of several suites, with undecided tasks counted as 0 and as the better value:
+    one query for those that are not cached."""
+    wanted = [(of, pk, upper) for of in runs for pk in of.evaluations for upper in _ends(of.column)]
+    cached = {(pk, upper): _scores.get((str(pk), of.column, upper)) for of, pk, upper in wanted}
+    tables = {key: table for key, table in cached.items() if table is not None}
+    missing = [(of, pk, upper) for of, pk, upper in wanted if (pk, upper) not in tables]
+    names = {task: (key, metric) for of, *_ in missing for task, key, metric in of.tasks}
+    results = packed_scores(evaluations=list({pk for _, pk, _ in missing}), tasks=names) if missing else {}
+    for of, pk, upper in missing:
+        table = _table(column=of.column, samples=of.samples, tasks=of.tasks, results=results[pk], upper=upper)
+        tables[pk, upper] = table
+        _scores.put((str(pk), of.column, upper), table)
+    return {pk: (tables[pk, False], tables.get((pk, True), tables[pk, False])) for _, pk, _ in wanted}
+
+
+def _ends(column: Column) -> tuple[bool, ...]:
+    return (False, True) if column.undecided else (False,)
+
+
+def _table(
+    *,
+    column: Column,
+    samples: int,
+    tasks: Sequence[tuple[int, str, str]],
+    results: Mapping[int, TaskScore],
+    upper: bool,
+) -> Table:
+    """The values of one evaluation, as `tables_of` returns them."""
+    positions = {task: position for position, (task, _, _) in enumerate(tasks)}
+    table = np.full((len(tasks), samples if column.interval.over_scenes else 1), np.nan, dtype=np.float32)
+    values = table_of(column=column, results=list(results.values()), samples=samples, upper=upper)
+    if values is not None and results:
+        table[[positions[task] for task in results]] = values
+    return table
+
+
+def mean_of(tables: Sequence[Table]) -> Table:
     """The mean over the runs of a row, of the scores as published."""
     if len(tables) == 1:
         return tables[0]

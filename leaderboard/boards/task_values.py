@@ -5,7 +5,7 @@ the megabytes of their results. A row is written when its evaluation is publishe
 """
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 from uuid import UUID
@@ -42,12 +42,22 @@ _facts: SharedCache[tuple[int, str], tuple[TaskFact, ...]] = SharedCache(maxsize
 
 def task_facts(suite: Suite) -> tuple[TaskFact, ...]:
     """The tasks of a suite in their order; read from the database once per process."""
+    return facts_of_suites([suite])[suite.pk]
 
-    def read() -> tuple[TaskFact, ...]:
-        rows = Task.objects.filter(suite=suite.pk).order_by("position").values_list(*TaskFact._fields)
-        return tuple(TaskFact(*row) for row in rows)
 
-    return _facts.get_or_make((suite.pk, suite.digest), read)
+def facts_of_suites(suites: Iterable[Suite]) -> dict[int, tuple[TaskFact, ...]]:
+    """The tasks of suites by the suite's primary key, in their order; one query for suites that are not cached."""
+    keys = {suite.pk: (suite.pk, suite.digest) for suite in suites}
+    facts = {pk: cached for pk, key in keys.items() if (cached := _facts.get(key)) is not None}
+    if missing := keys.keys() - facts.keys():
+        found: dict[int, list[TaskFact]] = {pk: [] for pk in missing}
+        rows = Task.objects.filter(suite__in=missing).order_by("position")
+        for suite, *row in rows.values_list("suite_id", *TaskFact._fields):
+            found[suite].append(TaskFact(*row))
+        for pk, read in found.items():
+            facts[pk] = tuple(read)
+            _facts.put(keys[pk], facts[pk])
+    return facts
 
 
 def keep_values(*, suite: Suite, evaluations: Sequence[UUID]) -> int:

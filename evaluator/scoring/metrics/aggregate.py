@@ -303,14 +303,28 @@ def _interval_of_runs(*, column: Column, runs: Sequence[Sequence[TaskScore]], sa
     means = mean_table(column=column, runs=by_task, samples=samples)
     if not means:
         return None
-    table = np.stack(list(means.values()))
+    upper = None
+    if any(has_undecided(column=column, results=run) for run in runs):
+        highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)
+        upper = np.stack(list(highest.values()))
+    strata = [by_task[0][task].metric for task in means]
+    return interval_of_means(column=column, table=np.stack(list(means.values())), strata=strata, upper=upper)
+
+
+def interval_of_means(*, column: Column, table: Matrix, strata: Sequence[str], upper: Matrix | None = None) -> Interval:
+    """Mean and interval of values that are averaged over runs.
+
+    Args:
+        column: the column.
+        table: (tasks, samples), one sample for judged plans, without NaN; undecided tasks count 0.
+        strata: the metric of each task.
+        upper: the same with undecided tasks counted as the better value; None if every task is decided.
+    """
     if column.interval is IntervalMethod.FIXED_TASKS:
         return fixed_tasks(table, bounds=column.bounds).interval
     if column.interval is IntervalMethod.SAMPLED_TASKS:
-        strata = [by_task[0][task].metric for task in means]
         return sampled_tasks(table, strata=strata, bounds=column.bounds).interval
     lower = cluster_bootstrap(table[:, 0].tolist(), bounds=column.bounds)
-    if not any(has_undecided(column=column, results=run) for run in runs):
+    if upper is None:
         return lower
-    highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)
-    return replace(lower, high=cluster_bootstrap([float(row[0]) for row in highest.values()]).high)
+    return replace(lower, high=cluster_bootstrap(upper[:, 0].tolist()).high)
