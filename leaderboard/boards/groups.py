@@ -20,7 +20,8 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.results.figures import score
 from leaderboard.evaluations.results.filters import written
-from leaderboard.evaluations.results.task_rows import TaskRow, facts_of, words_of
+from leaderboard.evaluations.results.stored_rows import facts_of
+from leaderboard.evaluations.results.task_rows import TaskRow, words_of
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.evaluations.visibility import withholds_tasks
 from leaderboard.platform.lru_cache import SharedCache

@@ -14,7 +14,8 @@ from django.db.models.functions import Now
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.hidden_data import NoSeedError, SeedElsewhereError, seed_of
-from leaderboard.evaluations.causes import GOLD, RAN, beside, find_causes_of, record_of_fault
+from leaderboard.evaluations.causes import RAN
+from leaderboard.evaluations.finding_causes import GOLD, beside, find_causes_of, record_of_fault
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.states import Entered

@@ -44,6 +44,7 @@ from leaderboard.evaluations.models import (
     TaskResult,
     sentence,
 )
+from leaderboard.evaluations.results.figures import LEFT_OUT, UNASKED
 from leaderboard.platform.hooks import Hook
 
 _S = EvaluationState
@@ -117,12 +118,9 @@ def check_transition(
         raise IllegalTransitionError(f"{type(source).__name__} cannot go from {source} to {target}; allowed: {allowed}")
 
 
-_UNASKED = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE, Reason.WORKER_LOST})
-LEFT_OUT = _UNASKED | {Reason.EVALUATION_FAILED}
-"""Reasons of tasks that did not run although they could have."""
 NEVER_RAN = Q(outcome=Outcome.CANCELLED) | Q(outcome=Outcome.NOT_RUN, reason__in=LEFT_OUT)
 """Results of tasks that were left out. They do not count as ended."""
-OPEN_FAULTS = Q(outcome=Outcome.INFRA_FAULT) | Q(outcome=Outcome.NOT_RUN, reason__in=_UNASKED)
+OPEN_FAULTS = Q(outcome=Outcome.INFRA_FAULT) | Q(outcome=Outcome.NOT_RUN, reason__in=UNASKED)
 """Results without a score that the owner resumes or accepts: infrastructure faults, and tasks that were not sent to the
 planner because of them."""
 
@@ -132,14 +130,9 @@ _OUTCOMES = {
 }
 
 
-def never_ran(*, outcome: str, reason: str) -> bool:
-    """Whether a result with this outcome and reason is one of `NEVER_RAN`."""
-    return outcome == Outcome.CANCELLED or (outcome == Outcome.NOT_RUN and reason in LEFT_OUT)
-
-
 def is_open_fault(*, outcome: str, reason: str) -> bool:
     """Whether a result with this outcome and reason is one of `OPEN_FAULTS`."""
-    return outcome == Outcome.INFRA_FAULT or (outcome == Outcome.NOT_RUN and reason in _UNASKED)
+    return outcome == Outcome.INFRA_FAULT or (outcome == Outcome.NOT_RUN and reason in UNASKED)
 
 
 def close_open_tasks(*, evaluation_id: UUID, target: EvaluationState, why: str) -> None:

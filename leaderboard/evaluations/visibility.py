@@ -13,7 +13,6 @@ withheld on the public split, too, while the site evaluates the hidden one.
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Case, Count, Exists, F, OuterRef, Prefetch, Q, QuerySet, Subquery, Value, When
@@ -30,6 +29,7 @@ from leaderboard.catalog.library import split_of
 from leaderboard.catalog.models import RELATED_CONDITIONS, MeasuringConditions, Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.states import NEVER_RAN
+from leaderboard.evaluations.withheld import Withheld
 from leaderboard.people.models import Membership, User
 from leaderboard.people.teams import is_member
 from leaderboard.planners.models import Planner
@@ -200,44 +200,6 @@ def done_count() -> Case:
 
 RELATED = ("suite", RELATED_CONDITIONS, "submission__planner")
 """Relations of an evaluation that these rules read, for `select_related`."""
-_NOT_SHOWN: Mapping[str, Mapping[str, Any]] = {
-    "data": {
-        "samples": [], "request": "", "planner_notes": {}, "plan_received": None, "pairs": [],
-        "transcripts": [],
-    },
-    "gold": {"explanations": {}, "pairs": [], "transcripts": []},
-    "tasks": {
-        "outcome": "not_run", "score": None, "samples": [], "indicators": {}, "explanations": {}, "plan": None,
-        "plan_received": None, "transcripts": [],
-    },
-    "plan": {
-        "plan": None, "plan_received": None, "planner_notes": {}, "tolerated": [], "problems": [], "samples": [],
-        "reason_text": "", "pairs": [], "transcripts": [],
-    },
-}  # fmt: skip
-"""The fields of a record that reveal each withheld part, with their empty values."""
-
-
-class Withheld(NamedTuple):
-    """The parts of an evaluation that a reader may not see."""
-
-    data: bool = False
-    """Inputs, references and answers of samples, the text of the request, and everything that quotes them: messages to
-    the planner, and its responses except the plan."""
-    gold: bool = False
-    """Gold plans, goals, the reasons of the judge, and differences from a gold plan."""
-    plan: bool = False
-    """The plans of this evaluation, because they reveal gold plans or the contents or answers of hidden requests."""
-    tasks: bool = False
-    """Outcomes and scores of single tasks, because repeated submissions could learn the right answers from them.
-    Means over all tasks of a completed evaluation are shown."""
-
-    def without(self) -> dict[str, Any]:
-        """The fields of a record to be replaced, with their empty values."""
-        fields: dict[str, Any] = {}
-        for name, is_withheld in self._asdict().items():
-            fields |= _NOT_SHOWN[name] if is_withheld else {}
-        return fields
 
 
 def sees_gold(*, reader: Reader | None, suite: Suite, split: str = "") -> bool:
@@ -309,12 +271,6 @@ def is_open_record(digest: str) -> bool:
 def answers_with_gold(planner: Planner) -> bool:
     """Whether a planner's plans reveal the gold plans."""
     return planner.bundled_name in KNOW_GOLD
-
-
-def open_attributes(attributes: Mapping[str, Any], *, suite: Suite) -> dict[str, Any]:
-    """The attributes of a task whose facets reveal nothing about its gold plan."""
-    known = {facet.attribute for facet in suite.facets.filters if not facet.tells_gold}
-    return {name: value for name, value in attributes.items() if name in known}
 
 
 def is_gold_record(digest: str) -> bool:

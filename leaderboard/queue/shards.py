@@ -10,7 +10,7 @@ from evaluator.core.records import FAULT_SCORE, Outcome, Reason
 from leaderboard.catalog.hidden_data import check_open, facts_of, in_asking_order
 from leaderboard.catalog.library import RunConditions, tasks_per_shard
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.causes import find_causes_of, record_of_fault
+from leaderboard.evaluations.finding_causes import find_causes_of, record_of_fault
 from leaderboard.evaluations.models import (
     Evaluation,
     EvaluationReason,

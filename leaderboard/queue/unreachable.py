@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from evaluator.core.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from evaluator.planners.breaker import UNREACHABLE_TASKS
-from leaderboard.evaluations.causes import find_causes_of, record_of_fault
+from leaderboard.evaluations.finding_causes import find_causes_of, record_of_fault
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.states import OPEN_FAULTS
 from leaderboard.queue.shards import end_waiting_shards

@@ -22,8 +22,8 @@ from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.evaluations.visibility import Withheld
-from leaderboard.evaluations.web.presenters import progress as progress_of
+from leaderboard.evaluations.web.gathering import progress as progress_of
+from leaderboard.evaluations.withheld import Withheld
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites
 from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite

@@ -21,7 +21,7 @@ from leaderboard.catalog.hidden_data import seed_of
 from leaderboard.catalog.models import Season, Task
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.web.presenters import progress as progress_of
+from leaderboard.evaluations.web.gathering import progress as progress_of
 from leaderboard.operations.leaving.export import export
 from leaderboard.people.models import User
 from leaderboard.platform.problems import FieldErrors

@@ -22,7 +22,7 @@ from gpu_jobs.worker import Worker
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.objects import read_record, server_store
-from leaderboard.evaluations.visibility import Withheld
+from leaderboard.evaluations.withheld import Withheld
 from leaderboard.queue.reconcile import sweep
 from tests.end_to_end.endpoints import serving
 from tests.evaluator.planners.test_endpoint import endpoint

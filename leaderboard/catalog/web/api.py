@@ -11,7 +11,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite, Task
-from leaderboard.evaluations.visibility import not_shared, open_attributes, sees_gold
+from leaderboard.evaluations.visibility import not_shared, sees_gold
+from leaderboard.evaluations.withheld import open_attributes
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, PLAN, WHEN, example
 from leaderboard.platform.api.shapes import ModelOutput
 from leaderboard.platform.api.views import ListView, RetrieveView, Selected

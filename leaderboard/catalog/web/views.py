@@ -25,9 +25,10 @@ from leaderboard.catalog.web.task_list import Heading, SuiteTask, TaskSelection,
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.filters import Filter
 from leaderboard.evaluations.results.objects import read_record, server_store
-from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.results.stored_rows import facts_of
 from leaderboard.evaluations.visibility import sees_gold
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
+from leaderboard.evaluations.web.tasks.stored_tasks import stored_reading
 from leaderboard.help.documents.chapters import fragment
 from leaderboard.platform.http.caching import tagged_page
 from leaderboard.platform.lru_cache import SharedCache
@@ -70,7 +71,7 @@ def previews(*, tasks: Sequence[LibraryTask], evaluation: str, split: str) -> tu
         split: of the evaluation, whose data are public.
     """
     samples = _samples(keys=[task.key for task in tasks], evaluation=evaluation, split=split) if evaluation else {}
-    reading = Reading(store=server_store(split=split), split=split)
+    reading = stored_reading(split=split)
     shown = (_preview(task=task, samples=samples.get(task.key, ()), reading=reading) for task in tasks)
     return tuple(preview for preview in shown if preview.inputs or preview.values)
 

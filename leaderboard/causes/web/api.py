@@ -15,7 +15,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.causes.counting import MOST_ROWS, causes_of_rows
 from leaderboard.evaluations.visibility import RELATED, visible_runs
-from leaderboard.evaluations.web.presenters import gather
+from leaderboard.evaluations.web.gathering import gather
 from leaderboard.platform.api.examples import EVALUATION_ID, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView

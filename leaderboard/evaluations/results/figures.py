@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from evaluator.core.records import Outcome
+from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.statistics import Interval, ends_of, wilson
 from evaluator.scoring.metrics.undecided import range_text
@@ -195,3 +195,21 @@ def shares(tasks: Sequence[Sequence[Mark]]) -> tuple[Share, ...]:
         )
         shares.append(share)
     return tuple(shares)
+
+
+UNASKED = frozenset({Reason.ENDPOINT_UNAVAILABLE, Reason.MODEL_UNAVAILABLE, Reason.WORKER_LOST})
+"""Reasons of tasks that were not sent to the planner, because others before them could not be run."""
+LEFT_OUT = UNASKED | {Reason.EVALUATION_FAILED}
+"""Reasons of tasks that did not run although they could have."""
+
+
+def never_ran(*, outcome: str, reason: str) -> bool:
+    """Whether the task of a result was left out. Such tasks do not count as ended."""
+    return outcome == Outcome.CANCELLED or (outcome == Outcome.NOT_RUN and reason in LEFT_OUT)
+
+
+def arbiter_words(identity: Mapping[str, Any]) -> str:
+    """The name of an arbiter with its commit, the digest of its weights, or the version of its prompt."""
+    pinned = identity.get("revision") or identity.get("weights")
+    detail = str(pinned)[:12] if pinned else str(identity.get("prompt") or "")
+    return f"{identity.get('name', 'an arbiter')}{f' ({detail})' if detail else ''}"

@@ -23,7 +23,8 @@ from evaluator.core.records import ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import MediaType
 from evaluator.execution.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
-from leaderboard.evaluations.visibility import Withheld, is_gold_record, is_open_record
+from leaderboard.evaluations.visibility import is_gold_record, is_open_record
+from leaderboard.evaluations.withheld import Withheld
 from leaderboard.platform.operators import is_operator
 
 _PRESIGNED_SECONDS = 300

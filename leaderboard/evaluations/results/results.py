@@ -2,39 +2,32 @@
 evaluation.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum, inf
-from typing import Annotated, Any, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.db import connection
 from psycopg.types.json import Jsonb
-from pydantic import BaseModel, Field, ValidationError
 
 from evaluator.core import canonical_json
-from evaluator.core.records import Outcome, PlannerCall, ResultRecord
+from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.storable import keepable_text, unkeepable
-from evaluator.core.suites.registry import suite_of
-from evaluator.core.transcripts import summary_of
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import Store
 from evaluator.network.secret_header import SecretHeader
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.hidden_data import seeds_to_hide
-from leaderboard.catalog.models import Suite
 from leaderboard.evaluations import deadlines
-from leaderboard.evaluations.causes import find_causes_of
+from leaderboard.evaluations.finding_causes import find_causes_of
 from leaderboard.evaluations.models import Attempt, Evaluation
-from leaderboard.evaluations.results.figures import mark_columns
+from leaderboard.evaluations.results.figures import arbiter_words
+from leaderboard.evaluations.results.records import episodes_of, plan_summary, problem_of, seconds_of, usage_fields
 from leaderboard.evaluations.states import NewResult, announce, note_progress
 from leaderboard.planners.secret_headers import header_to_hide
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.platform.secret_keys import known_secrets
-
-_MOST_TOKENS = 2**31 - 1
-"""Maximum of the database column."""
 
 
 class TaskUsage(Protocol):
@@ -43,18 +36,6 @@ class TaskUsage(Protocol):
     planning_seconds: float | None
     prompt_tokens: int | None
     completion_tokens: int | None
-
-
-def usage_fields(call: PlannerCall | None) -> dict[str, Any]:
-    """The usage fields of a task's row; empty if its planner was not called."""
-    if call is None:
-        return {}
-    # Planners report tokens; an impossible number must not cost a result.
-    prompt, completion = (
-        tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None
-        for tokens in (call.prompt_tokens, call.completion_tokens)
-    )
-    return {"planning_seconds": call.seconds, "prompt_tokens": prompt, "completion_tokens": completion}
 
 
 def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:
@@ -70,36 +51,12 @@ def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:
     return {name: {"mean": sum(column) / len(column), "tasks": len(column)} for name, column in known.items() if column}
 
 
-_MOST_SECONDS = 10_000_000
 _LARGEST_RECORD = 8 * 1024 * 1024
 """Bytes. An answer of 1 MiB and eight samples of a hundred steps each take less than three million."""
-_MOST_INDICATORS = 30
-_MOST_LABELS, _LONGEST_LABEL = 64, 80
-_MOST_STEPS = 1000
-"""More than any parser accepts."""
-_SAME_SCORE = 1e-9
-"""Tolerance for sums of the same numbers in another order."""
 _FROM_WORKERS = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 
 taken_in: Hook[Sequence[ResultRecord]] = Hook()
 """Called with the new records at the end of their transaction."""
-
-
-class _Step(BaseModel):
-    """The fields of a plan's step that pages use."""
-
-    id: str
-    tool: str
-    inputs: dict[str, str] = {}
-    outputs: dict[str, str] = {}
-
-
-class _Plan(BaseModel):
-    """The fields of a plan that pages use."""
-
-    steps: Annotated[list[_Step], Field(max_length=_MOST_STEPS)]
-    answers: Annotated[list[str], Field(max_length=_MOST_STEPS)]
-    subgoals: list[str] | None = None
 
 
 class RecordsRefusedError(FieldErrors):
@@ -182,7 +139,6 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
     problems: dict[str, str] = {}
     seen: set[str] = set()
     for record in records:
-        measured = record.outcome in {Outcome.SCORED, Outcome.PLANNER_FAULT}
         if record.suite != suite.slug:
             problems[record.task] = f"the record is of suite {record.suite!r}, the attempt of {suite.slug!r}"
         elif record.task not in tasks:
@@ -191,81 +147,11 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
             problems[record.task] = "comes twice in one delivery"
         elif record.outcome not in _FROM_WORKERS:
             problems[record.task] = f"outcome {record.outcome} cannot come from a worker"
-        elif measured != (record.score is not None):
-            rule = "needs a score" if measured else "must not have a score"
-            problems[record.task] = f"outcome {record.outcome} {rule}"
-        elif record.outcome is not Outcome.SCORED and record.reason is None:
-            problems[record.task] = f"outcome {record.outcome} needs a reason"
-        elif (
-            problem := _problem_of_figures(record=record, suite=suite)
-            or _problem_of_shape(record, evaluation)
-            or _problem_of_samples(record)
-        ):
+        elif problem := problem_of(record, suite=suite, samples=evaluation.samples):
             problems[record.task] = problem
         seen.add(record.task)
     if problems:
         raise RecordsRefusedError(problems)
-
-
-def _problem_of_figures(*, record: ResultRecord, suite: Suite) -> str:
-    """The first impossible figure, as a sentence: it could outweigh all others in a mean."""
-    further = [answer.score for sample in record.samples for answer in sample.further]
-    for score in (record.score, *(sample.score for sample in record.samples), *further):
-        if score is not None and not -1 <= score <= 1:
-            return f"a score is {score}; scores are in [-1, 1]"
-    steps = [step.seconds for sample in record.samples for step in sample.steps]
-    for seconds in [*steps, record.planner.seconds if record.planner else 0.0]:
-        if not 0 <= seconds <= _MOST_SECONDS:
-            return f"something took {seconds} seconds; these are from 0 to {_MOST_SECONDS}"
-    if record.outcome is not Outcome.SCORED:
-        return ""
-    marks = mark_columns(suite.columns)
-    if missing := [column.key for column in marks if not 0 <= record.indicators.get(column.key, -1) <= 1]:
-        return f"a judged plan needs {', '.join(missing)} in [0, 1]"
-    for column in suite.columns:
-        value = record.indicators.get(column.key) if column.indicator else None
-        if value is None:
-            continue
-        by_sample = indicators_of_samples(record).get(column.key, [])
-        high = inf if column.high is None else column.high
-        if outside := [figure for figure in (value, *by_sample) if not column.low <= figure <= high]:
-            return f"its {column.key} is {outside[0]}; it is from {column.low:g} to {high:g}"
-        if by_sample and abs(fsum(by_sample) / len(by_sample) - value) > _SAME_SCORE:
-            return f"its {column.key} is {value}, which is not the mean of its samples"
-        if column.undecided and value > 0 and record.indicators.get(column.undecided, 0.0) > 0:
-            return f"its {column.key} is {value}, although it is {column.undecided}: it counts 0 then"
-    return ""
-
-
-def _problem_of_samples(record: ResultRecord) -> str:
-    """Why the samples are inconsistent with the score, as a sentence: boards compute means and intervals from samples
-    and compare results with the same number of samples."""
-    if record.outcome is not Outcome.SCORED:
-        return ""
-    if sorted(sample.index for sample in record.samples) != list(range(len(record.samples))):
-        return "its samples are not numbered from 0, each once"
-    scores = scores_of_samples(record)
-    mean = fsum(scores) / len(scores) if scores else record.score
-    if record.score is None or mean is None or abs(mean - record.score) > _SAME_SCORE:
-        return f"its score is {record.score}; the mean of its samples is {mean}"
-    return ""
-
-
-def _problem_of_shape(record: ResultRecord, evaluation: Evaluation) -> str:
-    """The first field that no evaluator produces and that pages could not show, as a sentence."""
-    if record.plan is not None:
-        try:
-            _Plan.model_validate(record.plan)
-        except ValidationError as error:
-            first = error.errors()[0]
-            return f"`plan` is not a plan/1: {'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-    if len(record.indicators) > _MOST_INDICATORS or any(len(name) > 40 for name in record.indicators):
-        return f"it has more than {_MOST_INDICATORS} indicators, or one with a name of more than 40 characters"
-    if len(record.samples) > evaluation.samples:
-        return f"it has {len(record.samples)} samples; the evaluation has {evaluation.samples}"
-    if any(len(sample.steps) > _MOST_STEPS for sample in record.samples):
-        return f"a sample has more than {_MOST_STEPS} steps"
-    return ""
 
 
 def _artefact(record: ResultRecord) -> Artefact:
@@ -321,8 +207,7 @@ def _insert(
             "sample_indicators": indicators_of_samples(record),
             "episodes": episodes_of(record),
             "causes": findings,
-            "seconds": (record.planner.seconds if record.planner else 0.0)
-            + sum(step.seconds for sample in record.samples for step in sample.steps),
+            "seconds": seconds_of(record),
             **usage_fields(record.planner),
             "plan_summary": plan_summary(record),
             "record_digest": digests[record.task],
@@ -353,32 +238,6 @@ def without_address(*, record: ResultRecord, url: str) -> ResultRecord:
     return record if text == record.reason_text else record.model_copy(update={"reason_text": text})
 
 
-def plan_summary(record: ResultRecord) -> str:
-    """Tool names of the parsed plan in order, for tables; truncated to 400 characters."""
-    steps = record.plan.get("steps") if isinstance(record.plan, dict) else None
-    listed = steps if isinstance(steps, list) else []
-    names = [str(step.get("tool", "?")) for step in listed if isinstance(step, dict)]
-    text = keepable_text(" → ".join(names))
-    return text if len(text) <= 400 else text[:399] + "…"
-
-
-def episodes_of(record: ResultRecord) -> dict[str, Any]:
-    """The summary of a record's episodes for its row; empty without episodes."""
-    summary = summary_of(record.transcripts)
-    if summary is None:
-        return {}
-    problems = [problem.model_copy(update={"tool": keepable_text(problem.tool)}) for problem in summary.problems]
-    try:
-        labels_of = suite_of(record.suite).labels
-    except LookupError:
-        labels_of = None
-    labels = {
-        name: [keepable_text(value)[:_LONGEST_LABEL] for value in values[:_MOST_LABELS]]
-        for name, values in (labels_of(record) if labels_of else {}).items()
-    }
-    return summary.model_copy(update={"problems": problems, "labels": labels}).model_dump(mode="json")
-
-
 _LARGEST = 20_000
 _MOST_WORKERS = 50
 
@@ -391,13 +250,6 @@ def arbiter_of(evaluation_id: str) -> str:
         if isinstance(arbiter, dict) and arbiter.get("name"):
             return arbiter_words(arbiter)
     return ""
-
-
-def arbiter_words(identity: Mapping[str, Any]) -> str:
-    """The name of an arbiter with its commit, the digest of its weights, or the version of its prompt."""
-    pinned = identity.get("revision") or identity.get("weights")
-    detail = str(pinned)[:12] if pinned else str(identity.get("prompt") or "")
-    return f"{identity.get('name', 'an arbiter')}{f' ({detail})' if detail else ''}"
 
 
 def note_worker_of(*, evaluation: Evaluation, provenance: dict[str, Any]) -> None:

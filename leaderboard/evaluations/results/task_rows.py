@@ -1,8 +1,7 @@
 """The tasks of an evaluation with their results, and their filters, search and sort orders.
 
-Facets of all suites are declared here; others come from the suite and from the marks of its results. Suites never
-change, so their tasks are read once per process. Faults have the same cause if their sentences differ only in quotes,
-numbers and names of tools.
+Facets of all suites are declared here; others come from the suite and from the marks of its results. Faults have the
+same cause if their sentences differ only in quotes, numbers and names of tools. No database: `stored_rows.py` reads.
 """
 
 import hashlib
@@ -10,25 +9,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
-from uuid import UUID
-
-from django.db.models import QuerySet
 
 from evaluator.core.suites import facets as declared
 from evaluator.core.suites.base import Column
 from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import EpisodeSummary
-from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.causes import WHY, place_of_cause, why, words_of_cause
-from leaderboard.evaluations.models import Evaluation, Shard, TaskResult
-from leaderboard.evaluations.results.figures import OUTCOMES, Mark, badge_of, good_marks, mark_columns, marks
+from leaderboard.evaluations.results.figures import OUTCOMES, Mark, badge_of, good_marks, marks, never_ran
 from leaderboard.evaluations.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
 from leaderboard.evaluations.results.filters import index as index_rows
 from leaderboard.evaluations.results.filters import select as select_rows
-from leaderboard.evaluations.states import never_ran
-from leaderboard.evaluations.visibility import withheld_from
-from leaderboard.platform.lru_cache import SharedCache
 
 FAULTS = frozenset({"planner_fault", "infra_fault"})
 _LONGEST_PATTERN = 300
@@ -298,7 +289,6 @@ def _searched(*, tasks: Tasks, search: str) -> int:
 NOTHING_GIVEN = "words only"
 _ARROW = " → "
 _CUT = "…"
-_CACHED_SUITES = 8
 
 
 class Result(NamedTuple):
@@ -314,52 +304,7 @@ class Result(NamedTuple):
     causes: Sequence[Mapping[str, Any]] | None
     seconds: float
     plan_summary: str
-    updated: datetime
-
-
-_facts: SharedCache[tuple[int, str, tuple[str, ...]], tuple[TaskRow, ...]] = SharedCache(maxsize=_CACHED_SUITES)
-
-
-def task_rows(evaluation: Evaluation) -> list[TaskRow]:
-    """All tasks of the suite, or those of a verification or a member, with their results, if any."""
-    rows = TaskResult.objects.filter(evaluation=evaluation.pk).values_list("task", *Result._fields)
-    # Cached for all readers, so without parts that only operators may see.
-    withheld = withheld_from(reader=None, evaluation=evaluation)
-    results = {task: Result(*values) for task, *values in rows}
-    if withheld.plan:
-        empty: dict[str, Any] = {"plan_summary": "", "reason_text": "", "episodes": {}}
-        results = {task: result._replace(**empty) for task, result in results.items()}
-    tasks = facts_of(evaluation.suite, shows_gold=not withheld.gold)
-    if withheld.plan:
-        tasks = tuple(row._replace(plan_is_withheld=True) for row in tasks)
-    if not evaluation.is_submitted:
-        sampled = sample_of(evaluation.pk)
-        tasks = tuple(row for row in tasks if row.key in sampled)
-    columns = mark_columns(evaluation.suite.columns)
-    return [_row(task=row, result=results.get(row.pk), columns=columns) for row in tasks]
-
-
-def facts_of(suite: Suite, *, shows_gold: bool = True) -> tuple[TaskRow, ...]:
-    """The tasks of a suite in order, without results; read from the database once per process.
-
-    Args:
-        shows_gold: whether to include facets that follow from gold plans.
-    """
-    facets = [facet for facet in suite.facets.filters if shows_gold or not facet.tells_gold]
-    key = suite.pk, suite.digest, tuple(facet.name for facet in facets)
-    return _facts.get_or_make(key, lambda: _read(suite=suite, facets=facets))
-
-
-def sample_of(evaluation_id: UUID) -> frozenset[str]:
-    """The keys of the tasks in an evaluation's shards."""
-    shards = Shard.objects.filter(evaluation=evaluation_id).values_list("task_keys", flat=True)
-    return frozenset(key for keys in shards for key in keys)
-
-
-def tasks_of(evaluation: Evaluation) -> QuerySet[Task]:
-    """The tasks of an evaluation: all of the suite, or the sample of a verification or a member."""
-    tasks = Task.objects.filter(suite=evaluation.suite_id)
-    return tasks if evaluation.is_submitted else tasks.filter(key__in=sample_of(evaluation.pk))
+    updated: datetime | None
 
 
 def tools_of(plan_summary: str) -> tuple[str, ...]:
@@ -383,25 +328,33 @@ def modalities(*, slug: str, digest: str) -> dict[str, str]:
     return {task.key: modality_of(task) for task in suite.tasks} if suite.digest == digest else {}
 
 
-def _read(*, suite: Suite, facets: Sequence[declared.Facet]) -> tuple[TaskRow, ...]:
-    columns = "pk", "key", "position", "text", "structure", "metric"
-    tasks = Task.objects.filter(suite=suite.pk).order_by("position").values_list("attributes", *columns)
-    known = modalities(slug=suite.slug, digest=suite.digest)
-    rows = []
-    for attributes, *values in tasks:
-        row = TaskRow(**dict(zip(columns, values, strict=True)))
-        facts = {**attributes, "structure": row.structure, "modality": known.get(row.key, "")}
-        raw = [(facet, facet_values) for facet in facets if (facet_values := raw_values(facet=facet, attributes=facts))]
-        rows.append(
-            row._replace(
-                attributes={facet.name: facet_values for facet, facet_values in raw},
-                facets={facet.name: grouped(facet=facet, values=facet_values) for facet, facet_values in raw},
-            )
-        )
-    return tuple(rows)
+def with_facts(
+    row: TaskRow, *, attributes: Mapping[str, Any], modality: str, facets: Sequence[declared.Facet]
+) -> TaskRow:
+    """A row with its values of facets.
+
+    Args:
+        row: of a task.
+        attributes: of the task.
+        modality: of the task (`modality_of`); empty if unknown.
+        facets: of its suite.
+    """
+    facts = {**attributes, "structure": row.structure, "modality": modality}
+    raw = [(facet, values) for facet in facets if (values := raw_values(facet=facet, attributes=facts))]
+    return row._replace(
+        attributes={facet.name: values for facet, values in raw},
+        facets={facet.name: grouped(facet=facet, values=values) for facet, values in raw},
+    )
 
 
-def _row(*, task: TaskRow, result: Result | None, columns: Sequence[Column]) -> TaskRow:
+def with_result(task: TaskRow, *, result: Result | None, columns: Sequence[Column]) -> TaskRow:
+    """The row of a task with its result, if any.
+
+    Args:
+        task: the row without a result.
+        result: of the task.
+        columns: whose values are marks of a task.
+    """
     if result is None:
         return task
     episodes = EpisodeSummary.model_validate(result.episodes) if result.episodes else None

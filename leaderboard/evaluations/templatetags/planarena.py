@@ -1,6 +1,6 @@
 """Tags and filters for numbers, intervals and outcomes on all pages."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from django import template
@@ -8,14 +8,9 @@ from django.utils.html import format_html
 
 from evaluator.scoring.metrics import undecided
 from evaluator.scoring.metrics.statistics import TOO_FEW
-from leaderboard.evaluations.models import Submission
 from leaderboard.evaluations.results import figures
 from leaderboard.evaluations.results.figures import OUTCOMES, interval_ends, score
 from leaderboard.evaluations.results.filters import in_words, written
-from leaderboard.evaluations.visibility import words_of
-from leaderboard.evaluations.web.compare.presenters import WIDTH as COMPARISON_WIDTH
-from leaderboard.evaluations.web.compare.presenters import Bar
-from leaderboard.planners.kinds import KINDS
 
 register = template.Library()
 register.filter("in_words", in_words)
@@ -55,18 +50,6 @@ class Segment(NamedTuple):
     outcome: str
     x: str
     width: str
-
-
-@register.filter
-def kind_note(kind: str) -> str:
-    """The note about a kind of planner, perhaps empty."""
-    return KINDS[kind].note
-
-
-@register.filter
-def visibility_words(submission: Submission) -> str:
-    """The label of a submission that is not public."""
-    return words_of(submission)
 
 
 @register.filter
@@ -174,18 +157,6 @@ def stackbar(outcomes: Mapping[str, int]) -> dict[str, Any]:
             x += width
     parts = [f"{count} {OUTCOMES[name].lower()}" for name, count in counted.items() if count]
     return {"segments": segments, "scale": SCALE, "words": ", ".join(parts)}
-
-
-@register.inclusion_tag("evaluations/compare/difference_bar.html")
-def difference_bar(bar: Bar) -> dict[str, Any]:
-    """A difference with its interval; zero is in the middle."""
-    return {"bar": bar, "width": COMPARISON_WIDTH, "middle": COMPARISON_WIDTH / 2}
-
-
-@register.inclusion_tag("evaluations/compare/outcome_bar.html")
-def outcome_bar(parts: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
-    """Shares of won, equal and lost tasks."""
-    return {"parts": parts, "width": COMPARISON_WIDTH}
 
 
 def _place(value: float, scale: tuple[float, float]) -> str:

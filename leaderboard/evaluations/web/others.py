@@ -9,12 +9,13 @@ from evaluator.core.records import Outcome
 from evaluator.planners.bundled import KNOW_GOLD
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult, conditions_of_board
-from leaderboard.evaluations.results.figures import mark_columns
-from leaderboard.evaluations.results.task_rows import facts_of, kept_query, sample_of, select
+from leaderboard.evaluations.results.stored_rows import facts_of, sample_of
+from leaderboard.evaluations.results.task_rows import select
 from leaderboard.evaluations.visibility import Reader, sees_gold
-from leaderboard.evaluations.web.presenters import gather
+from leaderboard.evaluations.web.gathering import gather
+from leaderboard.evaluations.web.walk import Walk, query_of, walk_over
 
 MOST_SHOWN = 10
 BINS = 10
@@ -124,38 +125,10 @@ def _bins(*, values: Sequence[float], score: float | None) -> tuple[Bin, ...]:
     )
 
 
-class Walk(NamedTuple):
-    """The neighbours of a task."""
-
-    previous: str | None
-    next: str | None
-    query: str
-    """The filters as a query string with its `?`; empty without filters."""
-    place: int
-    count: int  # type: ignore[assignment]  # hides tuple.count, which nothing calls
-    """Number of filtered tasks; 0 without filters."""
-
-
-def query_of(*, suite: Suite, parameters: Mapping[str, str]) -> str:
-    """The part of a query string that selects and sorts tasks."""
-    marks = [column.key for column in mark_columns(suite.columns)]
-    return kept_query(parameters=parameters, suite=suite.facets, marks=marks)
-
-
 def walk(*, evaluation: Evaluation, key: str, parameters: Mapping[str, str]) -> Walk:
     """The neighbours of a task in the filtered order, or in the suite's order if the filters exclude it."""
     query = query_of(suite=evaluation.suite, parameters=parameters)
-    if query:
-        chosen = [row.key for row in select(tasks=gather(evaluation).tasks, parameters=parameters).rows]
-        if key in chosen:
-            previous, following = neighbours(chosen, key)
-            return Walk(previous, following, query, chosen.index(key) + 1, len(chosen))
-    sample = None if evaluation.is_submitted else sample_of(evaluation.pk)
+    chosen = [row.key for row in select(tasks=gather(evaluation).tasks, parameters=parameters).rows] if query else []
+    sample = None if evaluation.is_submitted or key in chosen else sample_of(evaluation.pk)
     keys = [row.key for row in facts_of(evaluation.suite) if sample is None or row.key in sample]
-    return Walk(*neighbours(keys, key), query="", place=0, count=0)
-
-
-def neighbours(keys: Sequence[str], key: str) -> tuple[str | None, str | None]:
-    """The keys before and after one of them."""
-    place = keys.index(key)
-    return keys[place - 1] if place else None, keys[place + 1] if place + 1 < len(keys) else None
+    return walk_over(chosen=chosen, keys=keys, key=key, query=query)

@@ -1,28 +1,16 @@
-"""Context of the evaluation page: progress, metrics, failures, tasks, and visibility."""
+"""Context of the evaluation page, from records: progress, metrics, causes, groups, failures and tasks. No database."""
 
 import json
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from datetime import datetime
-from functools import partial
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
-from uuid import UUID
 
 from django.core.paginator import Page, Paginator
-from django.db.models import Count, Func, JSONField, OuterRef, QuerySet, Subquery
-from django.http import HttpResponse
-from django.utils.cache import patch_cache_control
 
-from evaluator.core.records import Outcome
 from evaluator.core.suites.base import IntervalMethod, Panel
-from evaluator.core.suites.hidden import asked_name
-from evaluator.scoring.metrics.statistics import LEAST_VALUES
 from evaluator.scoring.metrics.undecided import ranged
-from leaderboard.boards.standing import Standing, standing_of
-from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.causes import CauseBars, cause_bars
-from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult, Visibility
 from leaderboard.evaluations.results.breakdowns import (
     Breakdown,
     EpisodeLines,
@@ -44,67 +32,12 @@ from leaderboard.evaluations.results.task_rows import (
     Tasks,
     index,
     read_sort,
-    select,
-    task_rows,
-)
-from leaderboard.evaluations.results.task_scores import causes_version
-from leaderboard.evaluations.states import FINAL, LATEST, NewResult, describe
-from leaderboard.evaluations.visibility import (
-    Reader,
-    is_public,
-    may_act,
-    shows_parts,
-    withheld_from,
-    withholds_tasks,
-    words_of,
 )
 from leaderboard.evaluations.web.line_plot import LinePlot, turn_plot
-from leaderboard.platform.health import QUEUE, STORAGE, Code, current_health
-from leaderboard.platform.lru_cache import Mark, SharedCache
-from leaderboard.queue.place import Place, WaitsFor, place_of
-from leaderboard.submissions.web.forms import ChangeVisibilityForm
-
-MOVING = frozenset(
-    {EvaluationState.QUEUED, EvaluationState.LAUNCHING, EvaluationState.RUNNING, EvaluationState.AGGREGATING}
-)
-
-
-def progress(evaluation: Evaluation) -> dict[str, Any]:
-    """The state of an evaluation, with the tasks that ended last and its place in the queue."""
-    return {
-        **describe(evaluation.pk),
-        "results": [] if withholds_tasks(reader=None, of=evaluation) else latest_results(evaluation.pk),
-        "waiting": waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
-    }
-
-
-def waiting_sentence(*, evaluation: Evaluation, place: Place | None) -> str:
-    """Why an evaluation at a place of the queue waits; empty if it does not."""
-    if evaluation.state not in MOVING:
-        return place.sentence if place else ""
-    findings = {finding.code: finding.sentence for finding in current_health()}
-    blockers = STORAGE if evaluation.state == EvaluationState.RUNNING else STORAGE | QUEUE
-    for code, sentence in findings.items():
-        if code in blockers:
-            return sentence
-    if place is None:
-        return ""
-    # Evaluations behind others wait for a worker, too.
-    behind = place.waits_for in {WaitsFor.SHARE, WaitsFor.TURN, WaitsFor.FREE_WORKER}
-    return f"{place.sentence} {findings.get(Code.NO_WORKERS, '') if behind else ''}".strip()
-
-
-def latest_results(evaluation_id: UUID) -> list[NewResult]:
-    """The tasks that ended last, the latest first, without tasks that cannot run."""
-    ended = TaskResult.objects.filter(evaluation=evaluation_id).exclude(outcome=Outcome.NOT_RUN)
-    columns = ended.order_by("-updated", "-task__position").values_list("task__key", "outcome", "score")
-    return [NewResult(task=task, outcome=outcome, score=score) for task, outcome, score in columns[:LATEST]]
-
+from leaderboard.platform.lru_cache import Mark
 
 TASKS_PER_PAGE = 50
 OUTCOME_ORDER = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled", PENDING)
-_CACHED = 32
-"""Number of evaluations whose tasks are cached; 2,500 tasks take about 3 MB."""
 
 
 class Heading(NamedTuple):
@@ -163,7 +96,7 @@ class Gathered(NamedTuple):
     counts: tuple[tuple[str, int], ...]
     """(outcome, count) in the order of `OUTCOME_ORDER`."""
     latest: tuple[TaskRow, ...]
-    """The tasks that ended last, the latest first."""
+    """The tasks that ended last, the latest first; empty if nobody follows them."""
 
 
 class EpisodesPart(NamedTuple):
@@ -218,71 +151,18 @@ class EvaluationPage(NamedTuple):
         return any(each.is_set for each in self.further_filters)
 
 
-_gathered: SharedCache[tuple[UUID, bool], Gathered] = SharedCache(maxsize=_CACHED)
-"""Keyed by evaluation, and whether it was read with `results_version`."""
-_selections: SharedCache[tuple[Mark, frozenset[tuple[str, str]]], Selection] = SharedCache(maxsize=2 * _CACHED)
-"""Keyed by the gathered tasks and the query string."""
+def gathered_from(
+    rows: Sequence[TaskRow], *, suite: Suite, samples: int, latest: Sequence[TaskRow] = (), version: Hashable = None
+) -> Gathered:
+    """Everything that the page computes from all tasks.
 
-
-def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
-    """Assemble the page of an evaluation that was read `with_open_shards`: one query for the results, everything else
-    in memory."""
-    gathered = gather(evaluation)
-    key = gathered.mark, frozenset(parameters.items())
-    selection = _selections.get_or_make(key, lambda: select(tasks=gathered.tasks, parameters=parameters))
-    is_moving = evaluation.state in MOVING
-    progress = Progress(
-        done=gathered.done,
-        total=gathered.total,
-        counts=gathered.counts,
-        is_moving=is_moving,
-        latest=gathered.latest if is_moving else (),
-        waiting=waiting_sentence(evaluation=evaluation, place=place_of(evaluation)),
-    )
-    return EvaluationPage(
-        mark=gathered.mark,
-        progress=progress,
-        metrics=_metric_cards(suite=evaluation.suite, summary=evaluation.summary or {}),
-        failures=gathered.failures,
-        selection=selection,
-        page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
-        headings=_headings(sort=parameters.get("sort", ""), shows_marks=not evaluation.suite.runs_experts),
-        provenance=flatten(evaluation.provenance or {}),
-        has_results=progress.done > 0,
-        breakdowns=gathered.breakdowns,
-        score_breakdowns=gathered.score_breakdowns,
-        episodes=_episodes_part(suite=evaluation.suite, lines=gathered.episodes),
-        causes=gathered.causes,
-    )
-
-
-def gather(evaluation: Evaluation) -> Gathered:
-    """The tasks with everything computed from all of them. Reading the evaluation `with_results_version` saves a query.
-
-    Cached until a result changes: live pages reload often, and computing intervals takes most of the time.
+    Args:
+        rows: the tasks with their results.
+        suite: of the tasks.
+        samples: of each task.
+        latest: the tasks that ended last, the latest first.
+        version: of the results.
     """
-    rows = None
-    is_sealed = withholds_tasks(reader=None, of=evaluation)
-    is_known, known = hasattr(evaluation, "results_version"), getattr(evaluation, "results_version", None)
-    version: Hashable
-    if evaluation.state not in FINAL and not is_known:
-        rows = task_rows(evaluation)
-        version = is_sealed, hash(tuple((row.ended, row.outcome, row.score, row.why) for row in rows))
-    else:
-        withheld = withheld_from(reader=None, evaluation=evaluation)
-        results = tuple(known or ()) if is_known else causes_version([evaluation.pk])
-        version = evaluation.state, withheld, results
-    key = evaluation.pk, is_known
-    gathered = _gathered.get(key)
-    if gathered is None or gathered.version != version:
-        gathered = _gather(evaluation, rows=task_rows(evaluation) if rows is None else rows, version=version)
-        gathered = _without_single_tasks(gathered, evaluation=evaluation) if is_sealed else gathered
-        _gathered.put(key, gathered)
-    return gathered
-
-
-def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashable) -> Gathered:
-    suite = evaluation.suite
     counted = Counter(row.outcome for row in rows)
     # Groups show marks if plans are judged, and for suites in turns unless scores are graded.
     has_shares = suite.has(Panel.INDICATORS) or (suite.has(Panel.TRANSCRIPT) and not suite.has(Panel.SCORES))
@@ -293,7 +173,7 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         failures=tuple(failures(rows)),
         breakdowns=share_breakdowns(rows=rows, suite=suite.facets) if has_shares else (),
         score_breakdowns=score_breakdowns(
-            rows=rows, suite=suite.facets, method=suite.ranking_column.interval, samples=evaluation.samples
+            rows=rows, suite=suite.facets, method=suite.ranking_column.interval, samples=samples
         )
         if suite.has(Panel.SCORES)
         else (),
@@ -302,50 +182,45 @@ def _gather(evaluation: Evaluation, *, rows: Sequence[TaskRow], version: Hashabl
         total=len(rows),
         done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
-        latest=latest_rows(rows),
+        latest=tuple(latest),
     )
 
 
-def _without_single_tasks(gathered: Gathered, *, evaluation: Evaluation) -> Gathered:
-    """Remove everything that reveals the result of a single task: tasks, groups with too few tasks for an interval, and
-    all groups and causes unless the evaluation has completed.
+def page_of(
+    gathered: Gathered,
+    *,
+    selection: Selection,
+    progress: Progress,
+    suite: Suite,
+    summary: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+    parameters: Mapping[str, str],
+) -> EvaluationPage:
+    """Assemble the page.
 
-    Sentences about faults remain, because the owner has to correct them, and name tasks by the ids in requests.
+    Args:
+        gathered: from all tasks.
+        selection: the tasks that the query string selects.
+        progress: of the tasks.
+        suite: of the evaluation.
+        summary: means and intervals, as `Evaluation.summary`; empty before they are computed.
+        provenance: of the results.
+        parameters: the query string.
     """
-    shows = shows_parts(reader=None, of=evaluation)
-    scores = [
-        part._replace(rows=tuple(row for row in part.rows if row.interval.count >= LEAST_VALUES))
-        for part in gathered.score_breakdowns
-    ]
-    shares = [
-        part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_VALUES)) for part in gathered.breakdowns
-    ]
-    return gathered._replace(
-        tasks=index(rows=(), suite=evaluation.suite.facets),
-        failures=_named_as_asked(gathered.failures, evaluation=evaluation),
-        score_breakdowns=tuple(part for part in scores if part.rows) if shows else (),
-        breakdowns=tuple(part for part in shares if part.rows) if shows else (),
-        episodes=gathered.episodes if shows else None,
-        causes=gathered.causes if shows else cause_bars(()),
-        latest=(),
-    )
-
-
-def _named_as_asked(groups: Sequence[FailureGroup], *, evaluation: Evaluation) -> tuple[FailureGroup, ...]:
-    try:
-        seed = seed_of(evaluation)
-    except NoSeedError:
-        names: Callable[[str], str | None] = lambda _: None  # noqa: E731 - the ids cannot be computed
-    else:
-        names = partial(asked_name, suite=evaluation.suite.slug, seed=seed)
-    return tuple(
-        group._replace(
-            causes=tuple(
-                cause._replace(examples=tuple(name for key in cause.examples if (name := names(key))))
-                for cause in group.causes
-            )
-        )
-        for group in groups
+    return EvaluationPage(
+        mark=gathered.mark,
+        progress=progress,
+        metrics=_metric_cards(suite=suite, summary=summary),
+        failures=gathered.failures,
+        selection=selection,
+        page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
+        headings=_headings(sort=parameters.get("sort", ""), shows_marks=not suite.runs_experts),
+        provenance=flatten(provenance),
+        has_results=progress.done > 0,
+        breakdowns=gathered.breakdowns,
+        score_breakdowns=gathered.score_breakdowns,
+        episodes=_episodes_part(suite=suite, lines=gathered.episodes),
+        causes=gathered.causes,
     )
 
 
@@ -357,12 +232,6 @@ def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart 
     gained, digits = ("Solved", 0) if is_share else ("Sum of scores", 2)
     has_samples = any(line.episodes != line.tasks for line in lines.stops)
     return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits, has_samples=has_samples)
-
-
-def latest_rows(rows: Sequence[TaskRow]) -> tuple[TaskRow, ...]:
-    """The rows of `latest_results`."""
-    ran = [row for row in rows if row.ended is not None and row.outcome != Outcome.NOT_RUN]
-    return tuple(sorted(ran, key=lambda row: (row.ended, row.position), reverse=True)[:LATEST])
 
 
 def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCard, ...]:
@@ -400,64 +269,3 @@ def flatten(value: Mapping[str, Any], *, prefix: str = "") -> list[tuple[str, st
         else:
             pairs.append((name, item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)))
     return pairs
-
-
-class VisibilityPanel(NamedTuple):
-    """Who sees an evaluation."""
-
-    words: str
-    """The visibility, such as `private`; empty if it is public."""
-    readers: str
-    until: datetime | None
-    """End of the embargo."""
-    stays_public: bool
-    suites: int
-    """Number of suites of the submission."""
-    standing: Standing | None
-    """The rank that it would have, unless it is public."""
-    form: ChangeVisibilityForm | None
-    """None for readers who may not change it."""
-
-
-def with_siblings(evaluations: QuerySet[Evaluation]) -> QuerySet[Evaluation]:
-    """Annotate evaluations with `siblings`: how many evaluations the submission has, and how many of them were ever
-    ranked. None for an evaluation that was not submitted."""
-    own = Evaluation.objects.filter(submission=OuterRef("submission")).order_by().values("submission")
-    packed = Func(Count("pk"), Count("first_ranked"), function="jsonb_build_array", output_field=JSONField())
-    return evaluations.annotate(siblings=Subquery(own.annotate(siblings=packed).values("siblings")))
-
-
-def visibility_panel(*, evaluation: Evaluation, reader: Reader) -> VisibilityPanel | None:
-    """The panel for a reader who sees the evaluation; None if there is nothing to say or change.
-
-    Args:
-        evaluation: read `with_siblings`.
-    """
-    submission = evaluation.submission
-    public = is_public(submission)
-    acts = may_act(user=reader, submission=submission) and evaluation.is_submitted
-    if public and not acts:
-        return None
-    suites, ranked = evaluation.siblings or (0, 0)  # type: ignore[attr-defined]  # annotated
-    stays = acts and public and ranked > 0
-    team, submitter = submission.team, submission.submitted_by.username
-    chosen = Visibility.PUBLIC if public else submission.visibility
-    form = ChangeVisibilityForm(
-        initial={"visibility": chosen, "embargo_until": submission.embargo_until}, auto_id="visibility_%s"
-    )
-    return VisibilityPanel(
-        words="" if public else words_of(submission),
-        readers=f"{submitter}, the team {team.name} and the operators" if team else f"{submitter} and the operators",
-        until=None if public else submission.embargo_until,
-        stays_public=stays,
-        suites=suites,
-        standing=None if public else standing_of(evaluation),
-        form=form if acts and not stays else None,
-    )
-
-
-def for_readers_of(submission: Submission, *, response: HttpResponse) -> HttpResponse:
-    """Prevent caching unless the submission is public."""
-    if submission.visibility != Visibility.PUBLIC:
-        patch_cache_control(response, private=True, no_store=True)
-    return response

@@ -22,7 +22,7 @@ from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.figures import badge_of
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.results.task_rows import PENDING
-from leaderboard.evaluations.visibility import Reader, Withheld, check_tasks, not_shared, withheld_from
+from leaderboard.evaluations.visibility import Reader, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.web.compare.services import (
     LETTERS,
     NotComparableError,
@@ -30,13 +30,15 @@ from leaderboard.evaluations.web.compare.services import (
     read_evaluations,
     read_ids,
 )
-from leaderboard.evaluations.web.presenters import for_readers_of
-from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, ShownValue
+from leaderboard.evaluations.web.tasks.artefacts_shown import ShownValue
 from leaderboard.evaluations.web.tasks.grids_shown import DrawnGrid, GridsPage, Pair, ShownCandidate
 from leaderboard.evaluations.web.tasks.plan_graph import DIFFERING, Graph, Marks, draw, flows
 from leaderboard.evaluations.web.tasks.samples_shown import ShownSample, ShownStep, samples_page
+from leaderboard.evaluations.web.tasks.stored_tasks import stored_reading
 from leaderboard.evaluations.web.tasks.task_presenters import known_task, task_grids
 from leaderboard.evaluations.web.tasks.transcript_shown import ShownAction, ShownTranscript, ShownTurn, shown_transcript
+from leaderboard.evaluations.web.visibility_panel import for_readers_of
+from leaderboard.evaluations.withheld import Withheld
 
 MOST = 4
 """Maximum number of planners."""
@@ -426,8 +428,7 @@ def _sample(task: Task, *, side: Side, number: int) -> ShownSample | None:
     if not samples:
         return None
     suite, _ = known_task(task)
-    split = side.evaluation.split
-    reading = Reading(store=server_store(split=split), split=split)
+    reading = stored_reading(split=side.evaluation.split)
     catalogue = suite.catalogue if suite else None
     return samples_page(samples=samples, number=None, reading=reading, catalogue=catalogue).samples[0]
 

@@ -17,10 +17,10 @@ from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
-from leaderboard.evaluations.results.figures import badge_of
-from leaderboard.evaluations.results.task_rows import PENDING, tasks_of
+from leaderboard.evaluations.results.figures import badge_of, never_ran
+from leaderboard.evaluations.results.stored_rows import tasks_of
+from leaderboard.evaluations.results.task_rows import PENDING
 from leaderboard.evaluations.results.task_scores import with_results_version
-from leaderboard.evaluations.states import never_ran
 from leaderboard.evaluations.visibility import (
     RELATED,
     NotPossibleError,
@@ -37,11 +37,13 @@ from leaderboard.evaluations.visibility import (
     withholds_tasks,
 )
 from leaderboard.evaluations.web.compare.services import best_of_rows, can_be_compared
-from leaderboard.evaluations.web.others import others_on, query_of, walk
-from leaderboard.evaluations.web.presenters import evaluation_page, for_readers_of, visibility_panel, with_siblings
-from leaderboard.evaluations.web.presenters import progress as progress_of
+from leaderboard.evaluations.web.gathering import evaluation_page
+from leaderboard.evaluations.web.gathering import progress as progress_of
+from leaderboard.evaluations.web.others import others_on, walk
 from leaderboard.evaluations.web.sharing.views import sharing_of
-from leaderboard.evaluations.web.tasks.task_presenters import task_page
+from leaderboard.evaluations.web.tasks.stored_tasks import stored_task_page
+from leaderboard.evaluations.web.visibility_panel import for_readers_of, visibility_panel, with_siblings
+from leaderboard.evaluations.web.walk import query_of
 from leaderboard.people.authentication import user_of
 from leaderboard.people.models import User
 from leaderboard.platform.compiled_queries import CompiledQuery
@@ -128,7 +130,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "is_undecided": bool(result and result.indicators.get(evaluation.suite.ranking_column.undecided)),
         "others": others_on(evaluation=evaluation, task=task, score=score, reader=request.user),
         "walk": walk(evaluation=evaluation, key=task.key, parameters=request.GET.dict()),
-        "page": task_page(
+        "page": stored_task_page(
             task=task, result=result, split=evaluation.split, withheld=withheld, samples=request.GET.get("samples")
         ),
     }

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import visible_runs
-from leaderboard.evaluations.web.presenters import MOVING
+from leaderboard.evaluations.web.gathering import MOVING
 from leaderboard.people.authentication import user_of
 from leaderboard.people.web.forms import ServiceForm, made_from
 from leaderboard.queue.web.presenters import shown_attempt

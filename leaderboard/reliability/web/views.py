@@ -18,7 +18,7 @@ from leaderboard.evaluations.visibility import (
     remember_reader,
     visible_runs,
 )
-from leaderboard.evaluations.web.presenters import for_readers_of
+from leaderboard.evaluations.web.visibility_panel import for_readers_of
 from leaderboard.people.authentication import user_of
 from leaderboard.planners.kinds import kind_of
 from leaderboard.quotas.services import QuotaExceededError

@@ -10,11 +10,12 @@ from evaluator.core.records import Outcome, Reason
 from evaluator.scoring.causes.taxonomy import Cause, Finding
 from leaderboard.catalog.models import Season, Task
 from leaderboard.causes.finding import find_causes, find_causes_beside, renew_causes
-from leaderboard.evaluations import causes as finding
-from leaderboard.evaluations.causes import find_causes_of, read_findings
+from leaderboard.evaluations import finding_causes as finding
+from leaderboard.evaluations.causes import read_findings
+from leaderboard.evaluations.finding_causes import find_causes_of
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Shard, TaskResult
 from leaderboard.evaluations.states import Entered
-from leaderboard.evaluations.visibility import Withheld
+from leaderboard.evaluations.withheld import Withheld
 from leaderboard.queue.shards import end_shard
 from tests.leaderboard.evaluations.web import factories
 from tests.leaderboard.executed import COUNT, make_executed_evaluation
@@ -47,7 +48,7 @@ def test_intake_finds_causes_and_a_defect_of_a_rule_costs_those_of_one_task_and_
         return real(record, context=context)
 
     monkeypatch.setattr(finding, "causes_of", broken)
-    with caplog.at_level(logging.ERROR, logger="leaderboard.evaluations.causes"):
+    with caplog.at_level(logging.ERROR, logger="leaderboard.evaluations.finding_causes"):
         evaluation = make_clumsy_evaluation()
     assert evaluation.state == EvaluationState.COMPLETED
     missing = evaluation.results.filter(causes__isnull=True)

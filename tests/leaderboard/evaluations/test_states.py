@@ -15,7 +15,7 @@ from leaderboard.evaluations.models import (
     sentence,
 )
 from leaderboard.evaluations.states import NewResult, announce, describe
-from leaderboard.evaluations.web.presenters import evaluation_page
+from leaderboard.evaluations.web.gathering import evaluation_page
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.submissions import services

@@ -8,7 +8,7 @@ from django.test import Client
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.states import describe
-from leaderboard.evaluations.web.presenters import latest_results
+from leaderboard.evaluations.web.gathering import latest_results
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.submissions import services

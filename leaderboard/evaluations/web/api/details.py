@@ -28,7 +28,8 @@ from leaderboard.evaluations.causes import NOT_FOUND, RAN, VALUES
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.filters import Parameter, one_of, read
 from leaderboard.evaluations.results.objects import server_store, shown_record
-from leaderboard.evaluations.results.task_rows import TaskRow, facts_of, tasks_of
+from leaderboard.evaluations.results.stored_rows import facts_of, tasks_of
+from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.visibility import (
     OF_EVALUATION,
     RELATED,
@@ -40,8 +41,8 @@ from leaderboard.evaluations.visibility import (
     withheld_from,
 )
 from leaderboard.evaluations.web.api.evaluations import ResultOutput, is_yes
+from leaderboard.evaluations.web.gathering import gather, waiting_sentence
 from leaderboard.evaluations.web.others import others_on
-from leaderboard.evaluations.web.presenters import gather, waiting_sentence
 from leaderboard.evaluations.web.sharing.files import result_file, results_of
 from leaderboard.people.web.api import LoggedInView
 from leaderboard.platform.api.examples import ATTEMPT_ID, PLAN, example, example_of

@@ -9,7 +9,8 @@ from django.db.models import Q
 from evaluator.core.suites.registry import whole_plans_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
+from leaderboard.evaluations.results.stored_rows import facts_of
+from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.evaluations.visibility import on_boards
 from leaderboard.evaluations.web.compare.comparing import MetricDifference, Scores, compare, scores_of

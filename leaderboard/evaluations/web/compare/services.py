@@ -13,7 +13,8 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.hidden_data import NAME_OF_DATA, when_public
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
-from leaderboard.evaluations.results.task_rows import TaskRow, facts_of
+from leaderboard.evaluations.results.stored_rows import facts_of
+from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import RELATED, Reader, sees_gold, shows_parts, visible_runs

@@ -37,8 +37,9 @@ from leaderboard.catalog.library import RunConditions
 from leaderboard.evaluations.causes import why
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store, shown_record
-from leaderboard.evaluations.visibility import Reader, Withheld, withheld_from
+from leaderboard.evaluations.visibility import Reader, withheld_from
 from leaderboard.evaluations.web.api.evaluations import ResultOutput
+from leaderboard.evaluations.withheld import Withheld
 from leaderboard.platform.http.downloads import PARQUET, parquet, streamed
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ texts, identified by the name of their output (`execution/experts/detection.py`)
 
 import json
 import struct
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,6 @@ import numpy.typing as npt
 from evaluator.core.records import ArtefactReference
 from evaluator.core.values import Box, Boxes, FindingError, Findings, Labels, Mask, Masks, MediaType, findings_from_json
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
-from leaderboard.evaluations.results.objects import object_url
 
 MOST_DRAWN = 100
 """Maximum number of boxes or masks."""
@@ -171,15 +170,19 @@ class Shown(NamedTuple):
 
 
 class Reading:
-    """Reads artefacts of one split for one page, each at most once."""
+    """Reads artefacts for one page, each at most once."""
 
-    def __init__(self, *, store: Store, split: str) -> None:
+    def __init__(self, *, store: Store, url_of: Callable[[str], str]) -> None:
+        """Args:
+        store: of the artefacts.
+        url_of: gives the URL of the artefact with a digest.
+        """
         self._store = store
-        self._split = split
+        self._url_of = url_of
         self._read: dict[str, bytes | None] = {}
 
     def url(self, reference: ArtefactReference) -> str:
-        return object_url(digest=reference.digest, split=self._split)
+        return self._url_of(reference.digest)
 
     def show(
         self, *, name: str, reference: ArtefactReference, alt: str, over: ArtefactReference | None = None

@@ -10,10 +10,9 @@ from evaluator.core.suites.base import EXACT, Column, Defect, IntervalMethod, Pa
 from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.base import Task as LibraryTask
 from leaderboard.catalog.models import Suite, Task
-from leaderboard.evaluations.results.figures import Mark, marks
+from leaderboard.evaluations.results.figures import Mark, arbiter_words, marks
 from leaderboard.evaluations.results.filters import in_words
-from leaderboard.evaluations.results.results import arbiter_words
-from leaderboard.evaluations.visibility import open_attributes
+from leaderboard.evaluations.withheld import open_attributes
 
 _STEP = re.compile(r"\bstep (\d+) \(")
 

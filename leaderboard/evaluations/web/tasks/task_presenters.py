@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from evaluator.core.plans.abstaining import reason_received
 from evaluator.core.records import ResultRecord
@@ -15,12 +15,9 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.taxonomy import Finding
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import RAN, read_findings
-from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.figures import sentence_in_place_of_steps
 from leaderboard.evaluations.results.filters import in_words
-from leaderboard.evaluations.results.objects import object_url, read_record, server_store
 from leaderboard.evaluations.results.task_rows import modality_of, raw_values, words_of
-from leaderboard.evaluations.visibility import Withheld
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.grids_shown import GridsPage, grids_page
 from leaderboard.evaluations.web.tasks.plan_graph import Differences, Graph, Marks, differences, draw
@@ -46,6 +43,7 @@ from leaderboard.evaluations.web.tasks.transcript_shown import (
     gold_solution,
     shown_transcripts,
 )
+from leaderboard.evaluations.withheld import Withheld
 
 MAX_RECEIVED = 20_000
 """Maximum number of characters of the planner's response on the page; the record has all of it."""
@@ -100,18 +98,40 @@ class TaskPage(NamedTuple):
     """How a strategy came to the plan. As public as the plan: a planner never sees the data of a sample."""
 
 
+class TaskOutcome(Protocol):
+    """What the page needs of a task's row."""
+
+    outcome: str
+    causes: Any
+    """`StoredFindings`; None if they are not known."""
+
+
 def task_page(
-    *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
+    *,
+    task: Task,
+    result: TaskOutcome | None,
+    record: ResultRecord | None,
+    record_url: str,
+    reading: Reading,
+    split: str,
+    withheld: Withheld,
+    samples: str | None = None,
 ) -> TaskPage:
     """Assemble the page without withheld parts and without anything that would reveal them: without the gold plan there
     are no goal, reasons of the judge or differences, and without the data no scores of samples.
 
     Args:
+        task: of the suite.
+        result: its outcome; None before it has one.
+        record: of the result; None without one, or if it is lost.
+        record_url: URL of the record; empty if there is none.
+        reading: reads the record's artefacts.
+        split: of the evaluation.
+        withheld: parts that the reader may not see.
         samples: number of the page of samples from the query string.
     """
-    digest = result.record_digest if result else ""
-    stored = read_record(digest=digest, store=server_store(split=split)) if digest else None
-    record = stored and stored.model_copy(update=withheld.without())
+    is_lost = bool(record_url) and record is None
+    record = record and record.model_copy(update=withheld.without())
     open_record = None if withheld.data else record
     judged = task.suite.has(Panel.INDICATORS)
     library, library_task = known_task(task)
@@ -141,14 +161,14 @@ def task_page(
         sample_page = samples_page(
             samples=open_record.samples,
             number=samples,
-            reading=Reading(store=server_store(split=split), split=split),
+            reading=reading,
             catalogue=library.catalogue if library else None,
         )
     ran = result is not None and result.outcome in RAN
     return TaskPage(
         facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
         record=record,
-        record_missing=bool(digest) and record is None,
+        record_missing=is_lost,
         graph=drawing.plan(record=record, differs=differs),
         no_steps=no_steps,
         abstention_reason=reason or "",
@@ -163,7 +183,7 @@ def task_page(
         received_left_out=max(0, len(received) - MAX_RECEIVED),
         withheld=withheld,
         hides_plans=withheld.data and (judged or task.suite.has(Panel.GRIDS)),
-        record_url=object_url(digest=digest, split=split) if open_record and not withheld.plan else "",
+        record_url=record_url if open_record and not withheld.plan else "",
         planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
         grids=task_grids(task=task, record=record, split=split, withheld=withheld),
         transcripts=shown_transcripts(record) if record else (),
@@ -186,7 +206,7 @@ def task_grids(*, task: Task, record: ResultRecord | None, split: str, withheld:
 
 
 def _planning(
-    *, task: Task, result: TaskResult | None, record: ResultRecord | None, withheld: Withheld
+    *, task: Task, result: TaskOutcome | None, record: ResultRecord | None, withheld: Withheld
 ) -> PlanningPage:
     library, library_task = known_task(task)
     return planning_page(

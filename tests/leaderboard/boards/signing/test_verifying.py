@@ -14,7 +14,7 @@ from leaderboard.boards.models import Snapshot, SnapshotSignature, Withdrawal
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.evaluations.visibility import Withheld
+from leaderboard.evaluations.withheld import Withheld
 from leaderboard.operations.leaving.closing import delete_account, erase_all
 from leaderboard.people.models import User
 from leaderboard.planners.models import Planner

@@ -5,7 +5,8 @@ from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Column, IntervalMethod
 from leaderboard.evaluations.models import TaskResult
 from leaderboard.evaluations.results.figures import badge_of, good_marks, marks
-from leaderboard.evaluations.results.results import usage_fields, usage_of
+from leaderboard.evaluations.results.records import usage_fields
+from leaderboard.evaluations.results.results import usage_of
 
 GOOD = {"SE": 1.0, "IR": 0.0, "NR": 1.0, "HR": 0.0, "CR": 1.0}
 WORST = {"SE": 0.0, "IR": 1.0, "NR": 0.0, "HR": 1.0, "CR": 0.0}

@@ -7,7 +7,7 @@ from django.http import QueryDict
 from evaluator.core.suites.registry import suite_of
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
-from leaderboard.evaluations.results.task_rows import facts_of
+from leaderboard.evaluations.results.stored_rows import facts_of
 from leaderboard.evaluations.web.api.details import filter_results
 from leaderboard.evaluations.web.api.evaluations import filter_evaluations
 from leaderboard.platform.problems import FieldErrors

@@ -6,7 +6,8 @@ from evaluator.core.records import ResultRecord, SampleResult
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
-from leaderboard.evaluations.results.results import RecordsRefusedError, plan_summary, without_address
+from leaderboard.evaluations.results.records import plan_summary
+from leaderboard.evaluations.results.results import RecordsRefusedError, without_address
 from leaderboard.queue.leasing.leases import Lease
 from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite

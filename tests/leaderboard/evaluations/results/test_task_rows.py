@@ -5,8 +5,9 @@ import pytest
 from evaluator.core.suites.registry import suite_of
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.results.task_rows import facts_of, modalities, task_rows, tools_of
-from leaderboard.evaluations.web.presenters import gather
+from leaderboard.evaluations.results.stored_rows import facts_of, task_rows
+from leaderboard.evaluations.results.task_rows import modalities, tools_of
+from leaderboard.evaluations.web.gathering import gather
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,

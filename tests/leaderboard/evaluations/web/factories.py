@@ -20,10 +20,10 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import register_suite
-from leaderboard.evaluations.causes import find_causes_of
+from leaderboard.evaluations.finding_causes import find_causes_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.results.objects import server_store
-from leaderboard.evaluations.results.results import episodes_of, plan_summary
+from leaderboard.evaluations.results.records import episodes_of, plan_summary
 from leaderboard.people.models import User
 from leaderboard.planners.models import Planner, PlannerKind
 

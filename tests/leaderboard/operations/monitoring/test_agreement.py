@@ -10,7 +10,7 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from leaderboard.evaluations.models import Attempt, Evaluation, Shard
-from leaderboard.evaluations.web.presenters import progress
+from leaderboard.evaluations.web.gathering import progress
 from leaderboard.messages.models import OutboxMessage
 from leaderboard.operations.models import Moment
 from leaderboard.operations.monitoring import facts

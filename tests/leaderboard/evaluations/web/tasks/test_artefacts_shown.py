@@ -38,6 +38,7 @@ from leaderboard.evaluations.web.tasks.artefacts_shown import (
     table_of,
 )
 from leaderboard.evaluations.web.tasks.samples_shown import samples_page
+from leaderboard.evaluations.web.tasks.stored_tasks import url_on
 
 BOXES = '[{"box":[0.1,0.2,0.5,0.6],"label":"red circle","score":0.93}]'
 """As `evaluator.execution.experts.detection.boxes_as_text` writes them."""
@@ -66,14 +67,14 @@ def test_what_an_artefact_is_shown_as_follows_from_its_media_type():
 
 
 def test_texts_are_cut_said_to_be_lost_or_at_addresses_for_staff(store: MemoryStore):
-    reading = Reading(store=store, split="public")
+    reading = Reading(store=store, url_of=url_on("public"))
     long, short = keep(store, "ä" * 5000), keep(store, "ä" * MAX_TEXT)
     shown = reading.show(name="text", reference=long, alt="A text")
     assert (len(shown.text), shown.characters) == (MAX_TEXT + 2, 5000)
     assert reading.show(name="text", reference=short, alt="A text").characters == 0
     gone = ArtefactReference(digest="0" * 64, media_type="text/plain; charset=utf-8")
     assert "not in the store" in reading.show(name="a", reference=gone, alt="").text
-    hidden = Reading(store=store, split="hidden").show(name="text", reference=keep(store, "secret"), alt="")
+    hidden = Reading(store=store, url_of=url_on("hidden")).show(name="text", reference=keep(store, "secret"), alt="")
     assert hidden.url.startswith("/hidden-objects/")
 
 
@@ -108,7 +109,7 @@ def test_sides_outside_the_picture_end_at_its_edge_and_turned_ones_have_no_size(
 
 def _overlay(store: MemoryStore, text: str):
     over = picture(store, width=8, height=8)
-    reading = Reading(store=store, split="public")
+    reading = Reading(store=store, url_of=url_on("public"))
     return reading.show_output(name="boxes", kind="", reference=keep(store, text), over=over, alt="").overlay
 
 
@@ -142,7 +143,7 @@ PIXELS[5, 20] = True
 
 
 def reading(store: MemoryStore) -> Reading:
-    return Reading(store=store, split="public")
+    return Reading(store=store, url_of=url_on("public"))
 
 
 def test_labels_are_shown_as_text_with_their_scores(store: MemoryStore):

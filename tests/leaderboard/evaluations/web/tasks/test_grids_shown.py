@@ -13,10 +13,10 @@ from django.urls import reverse
 
 from evaluator.arc.plan_forms import CANDIDATES
 from evaluator.core.records import Outcome
-from leaderboard.evaluations.visibility import Withheld
-from leaderboard.evaluations.web.presenters import evaluation_page
+from leaderboard.evaluations.web.gathering import evaluation_page
 from leaderboard.evaluations.web.tasks.grids_shown import COLOURS, difference_in_words, draw_grid, grid_of, grids_page
-from leaderboard.evaluations.web.tasks.task_presenters import task_page
+from leaderboard.evaluations.web.tasks.stored_tasks import stored_task_page
+from leaderboard.evaluations.withheld import Withheld
 from tests.evaluator.arc.small import TEST, mirrored
 from tests.leaderboard import grids
 from tests.leaderboard.evaluations.web.factories import make_user
@@ -147,10 +147,12 @@ def test_a_hidden_evaluation_shows_no_grid_to_others(site):
     # An operator sees the hidden answer without the public task's grids.
     result = evaluation.results.get(task__key=grids.THIRD)
     assert result.outcome == Outcome.SCORED
-    page = task_page(task=result.task, result=result, split="hidden", withheld=Withheld())
+    page = stored_task_page(task=result.task, result=result, split="hidden", withheld=Withheld())
     assert page.grids.demonstrations == ()
     assert page.grids.solved_by == 3
-    withheld = task_page(task=result.task, result=result, split="hidden", withheld=Withheld(data=True, gold=True))
+    withheld = stored_task_page(
+        task=result.task, result=result, split="hidden", withheld=Withheld(data=True, gold=True)
+    )
     assert withheld.grids is None
 
 

@@ -7,6 +7,7 @@ from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.samples_shown import SAMPLES_PER_PAGE, samples_page, score_in_words, step_totals
+from leaderboard.evaluations.web.tasks.stored_tasks import url_on
 
 TEXT = ArtefactReference(digest="1" * 64, media_type="text/plain; charset=utf-8")
 
@@ -29,7 +30,7 @@ def sample(index: int, score: float | None = 0.5, *steps: StepRun) -> SampleResu
 
 
 def page_of(count: int, number: str | None):
-    reading = Reading(store=MemoryStore(), split="public")
+    reading = Reading(store=MemoryStore(), url_of=url_on("public"))
     return samples_page(
         samples=[sample(index) for index in range(count)], number=number, reading=reading, catalogue=OPENAGI
     )
@@ -79,7 +80,7 @@ def test_a_score_says_where_it_comes_from():
 def test_every_answer_of_a_request_for_several_is_shown_with_its_reference_and_score():
     further = AnswerResult(metric="BERT", score=0.9, reference=TEXT, answer=None)
     two = sample(0, 0.7).model_copy(update={"answer": TEXT, "reference": TEXT, "further": [further]})
-    reading = Reading(store=MemoryStore(), split="public")
+    reading = Reading(store=MemoryStore(), url_of=url_on("public"))
     (shown,) = samples_page(samples=[two], number=None, reading=reading, catalogue=OPENAGI).samples
     assert [(one.number, one.score, one.answer is None, one.reference is None) for one in shown.answers] == [
         (1, pytest.approx(0.5), False, False),
