@@ -4,13 +4,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evaluator.core.signatures.statements import BoardSummary, Gap
+from evaluator.core.signatures.statements import Agreement, BoardSummary, Gap, RandomPlans
+from evaluator.core.suites.base import Column
+from evaluator.scoring.board_agreement import CONTRADICTS
 from evaluator.scoring.board_summary import is_real
 
 Sentence = tuple[str | int, ...]
 """Parts in order: text, and positions of the rows whose names stand there."""
 _MOST_GROUPS = 3
 _POINT = 0.01
+_MOST_METRICS = 3
+_WORTH_READING = 0.05
+"""Score of random plans from which on they shift how the scores of a board are read."""
+_LEAST_WHOLE = 0.095
+"""Share from which on percentages are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +32,24 @@ class RankedRow:
     """The 95 % interval of the mean; None over too few tasks or scenes."""
     upper: float | None = None
     """The mean if every undecided task is decided in the row's favour; None if all are decided."""
+    exact: float | None = None
+    """The share of exact plans; None on suites without them."""
 
 
-def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> list[Sentence]:
-    """The sentences of a board, at most five."""
-    return list(_sentences(summary=summary, rows=rows))
+def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = ()) -> list[Sentence]:
+    """The sentences of a board, at most six: who leads, then what the other metrics and random plans say against it.
+
+    Args:
+        summary: of the board.
+        rows: the ranked ones, in their order.
+        columns: of the suite, for the names of metrics.
+    """
+    said = list(_sentences(summary=summary, rows=rows))
+    if disagreement := _disagreement(summary.agreements or (), columns=columns):
+        said.append((disagreement,))
+    if summary.random_plans is not None:
+        said.append(tuple(_random_plans(summary.random_plans, rows=rows, columns=columns)))
+    return said
 
 
 def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:
@@ -74,6 +94,52 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[
         yield (f"This board can tell {_points(summary.resolution)} apart.",)
 
 
+def _disagreement(agreements: Sequence[Agreement], *, columns: Sequence[Column]) -> str:
+    """The metrics that contradict the primary one, such as `Exact plan orders the planners differently (Spearman's rank
+    correlation with Overall: 0.31).`; empty if there are none."""
+    labels = {column.key: column.label for column in columns}
+    primary = next((column.label for column in columns if column.primary), "the first metric")
+    against = [one for one in agreements if one.correlation < CONTRADICTS]
+    if not against:
+        return ""
+    names = [labels.get(one.column, one.column) for one in against]
+    verb = "orders" if len(names) == 1 else "order"
+    if len(names) <= _MOST_METRICS:
+        figures = _listed([f"{one.correlation:.2f}".replace("-", "\N{MINUS SIGN}") for one in against])
+        found = f"with {primary}: {figures}"
+    else:
+        names[_MOST_METRICS - 1 :] = [f"{len(names) - _MOST_METRICS + 1} more metrics"]
+        found = f"with {primary} below {CONTRADICTS}"
+    return f"{_listed(names)} {verb} the planners differently (Spearman's rank correlation {found})."
+
+
+def _random_plans(plans: RandomPlans, *, rows: Sequence[RankedRow], columns: Sequence[Column]) -> Iterator[str | int]:
+    """What partial credit is worth, and which planners random plans are ahead of although more of their plans are
+    exact."""
+    higher_is_better = next((column.higher_is_better for column in columns if column.primary), True)
+    yield f"A random valid plan scores {plans.mean:.3f} here"
+    if plans.highest is None:
+        yield ": read scores from there, not from 0." if higher_is_better and plans.mean >= _WORTH_READING else "."
+        return
+    others = plans.above - 1
+    yield ", ahead of "
+    yield plans.highest
+    if others:
+        yield f" and {others} other planner{'' if others == 1 else 's'} with more exact plans."
+        return
+    yield ", which has more exact plans"
+    exact = rows[plans.highest].exact
+    yield "." if exact is None or plans.exact is None else f" ({_share(exact)} against {_share(plans.exact)})."
+
+
+def _share(share: float) -> str:
+    return f"{100 * share:.{0 if share >= _LEAST_WHOLE or share == 0 else 1}f} %"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])}{' and ' if len(names) > 1 else ''}{names[-1]}"
+
+
 def _names(leaders: int) -> Sentence:
     if leaders == 2:
         return 0, " and ", 1
@@ -88,7 +154,7 @@ def _groups(groups: Sequence[tuple[int, int]], *, rows: Sequence[RankedRow]) -> 
         return ""
     if len(texts) > _MOST_GROUPS:
         texts[_MOST_GROUPS - 1 :] = [f"{len(texts) - _MOST_GROUPS + 1} more groups of ranks"]
-    return f"Ranks {', '.join(texts[:-1])}{' and ' if len(texts) > 1 else ''}{texts[-1]} cannot be told apart."
+    return f"Ranks {_listed(texts)} cannot be told apart."
 
 
 def _score(row: RankedRow) -> str:

@@ -18,9 +18,11 @@ Row = Mapping[str, Any]
 """A row of a snapshot; see `leaderboard/boards/ranking.py`."""
 RELIABILITY = ("success", "consistency", "robustness", "predictability")
 """Dimensions of reliability, in the order of their columns."""
+RANDOM = "random-valid"
+"""The bundled planner whose plans are random and valid."""
 ANCHORS = frozenset({
-    "gold", "gold-minus-one", "parrot", "ask-everything", "no-op", "random-valid", "majority", "last-number",
-    "identity", "rules",
+    "gold", "gold-minus-one", "parrot", "ask-everything", "no-op", RANDOM, "majority", "last-number", "identity",
+    "rules",
 })  # fmt: skip
 """Bundled planners that mark the ends of a scale, and shortcuts that need no understanding. They have no rank."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")

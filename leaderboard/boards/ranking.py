@@ -41,10 +41,12 @@ and verified by a worker of this site have `"run_by_owner": true`.
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evaluator.core.suites.base import Column
+from evaluator.core.suites.base import EXACT, Column
+from evaluator.scoring.board_agreement import RowFigures
 from evaluator.scoring.board_sentences import RankedRow
 from evaluator.scoring.board_table import is_anchor
 from evaluator.scoring.metrics.paired import RankRange
@@ -186,9 +188,22 @@ def ranked_rows(*, rows: Sequence[Mapping[str, Any]], column: Column) -> list[Ra
                 low=value["low"],
                 high=value["high"],
                 upper=value.get("upper"),
+                exact=(row["metrics"].get(EXACT) or {}).get("mean"),
             )
         )
     return ranked
+
+
+def figures_of(ranked: RankedEntry) -> RowFigures:
+    """A row as `evaluator.scoring.board_agreement` reads it."""
+    entry = ranked.entry
+    return RowFigures(
+        evaluation=entry.evaluation,
+        finished=datetime.fromisoformat(entry.finished),
+        rank=ranked.rank,
+        strategy=entry.strategy,
+        means={key: value.mean for key, value in entry.metrics.items()},
+    )
 
 
 def ranked_means(*, entries: Sequence[Entry], metric: str, higher_is_better: bool = True) -> dict[str, float]:

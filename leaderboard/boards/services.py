@@ -10,13 +10,14 @@ from django.db.models import Case, Max, Q, QuerySet, When
 from django.db.models.functions import Greatest, Now
 
 from evaluator.core import canonical_json
+from evaluator.scoring.board_agreement import with_agreement
 from leaderboard.boards.anchors import normalised_scores
 from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.packing import pack_predecessor
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
-from leaderboard.boards.ranking import Entry, rank_entries, ranked_means, read_metrics, runs_of, to_row
+from leaderboard.boards.ranking import Entry, figures_of, rank_entries, ranked_means, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.task_values import keep_values
 from leaderboard.catalog.hidden_data import present_data
@@ -177,7 +178,8 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     if (first := shown.first()) is not None:
         coverage = {"run": first.tasks_total - first.tasks_not_run, "total": first.tasks_total}
     rows = [to_row(row, tests=tests.count) for row in ranked]
-    return {"rows": rows, "coverage": coverage, "summary": tests.summary.model_dump(mode="json")}
+    summary = with_agreement(tests.summary, rows=[figures_of(row) for row in ranked], columns=suite.columns)
+    return {"rows": rows, "coverage": coverage, "summary": summary.model_dump(mode="json")}
 
 
 class _Source(NamedTuple):

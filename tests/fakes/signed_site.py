@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from evaluator.client.verify.documents import Row
 from evaluator.client.verify.fetching import MissingError
-from evaluator.client.verify.ranks import score_tables
+from evaluator.client.verify.ranks import figures_of, score_tables
 from evaluator.core import canonical_json
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
@@ -39,6 +40,7 @@ from evaluator.core.signatures.statements import (
     tasks_digest,
 )
 from evaluator.core.suites.base import Column
+from evaluator.scoring.board_agreement import with_agreement
 from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.board_table import BoardFacts, as_csv
 from evaluator.scoring.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
@@ -63,7 +65,10 @@ OPERATOR = PrivateKey.from_secret("the operator's key")
 SITE = "https://arena.example"
 BOARD = f"{SITE}/boards/openagi/"
 COVERAGE = {"run": 12, "total": 13}
-COLUMNS = [Column(key=one.key, label="", description="", metric=one.metric) for one in SUITE.columns]
+COLUMNS = [
+    Column(key=one.key, label="", description="", metric=one.metric, primary=one.key == SUITE.ranked_by)
+    for one in SUITE.columns
+]
 MEASURED = ("profile", "profile_digest", "split", "samples", "data_digest")
 PSEUDONYM = "deleted user 0badcafe"
 Document = dict[str, Any]
@@ -92,6 +97,8 @@ class SignedSite:
         self.snapshots: dict[int, Document] = {}
         self.seasons: dict[str, Document] = {}
         self.shown: int | None = None
+        self.signs_agreement = True
+        """Otherwise summaries are those from before they compared the metrics of a board."""
         self.asked: list[str] = []
         self.answers: dict[str, Callable[[], bytes]] = {}
         """In the place of the usual ones, by the beginning of their path."""
@@ -290,7 +297,11 @@ class SignedSite:
         method = COLUMNS[0].interval
         tests = pair_tests(scores, method=method, strata=strata)
         means = [row["metrics"]["overall"]["mean"] for row in rows]
-        return summarise(scores, means=means, tests=tests, method=method, strata=strata)
+        summary = summarise(scores, means=means, tests=tests, method=method, strata=strata)
+        if self.signs_agreement:
+            shown = [Row.model_validate(row) for row in rows]
+            return with_agreement(summary, rows=[figures_of(row) for row in shown], columns=COLUMNS)
+        return summary
 
     def _scores(self, evaluation: str) -> list[TaskScore]:
         entries = [TaskEntry.model_validate(entry) for entry in self.evaluations[evaluation]["tasks"]]

@@ -11,6 +11,7 @@ from evaluator.client.verify.documents import Row
 from evaluator.client.verify.report import Report
 from evaluator.core.signatures.statements import BoardSummary, SuiteFacts
 from evaluator.core.suites.base import Column
+from evaluator.scoring.board_agreement import RowFigures, agreements, exact_column, random_plans
 from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import TaskScore, mean_table
 from evaluator.scoring.metrics.crossed import AnchorsError, normalised
@@ -45,6 +46,39 @@ def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> No
         if row.rank != wanted:
             text = f"the rank of evaluation {row.evaluation} does not follow from the means"
             report.mismatch("rows", text, expected=wanted, found=row.rank)
+
+
+def check_agreement(*, rows: Sequence[Row], suite: SuiteFacts, summary: BoardSummary, of: str, report: Report) -> None:
+    """Check what the summary says of other metrics and of random plans, which follows from the rows. Which end of a
+    column is better is taken from the summary."""
+    if summary.agreements is None:
+        report.note("rows", f"{of}: signed before summaries compared the metrics of a board")
+        return
+    figures = [figures_of(row) for row in rows]
+    ranked_by, better, keys = suite.ranked_by, suite.higher_is_better, {column.key for column in suite.columns}
+    signed = {one.column: one.higher_is_better for one in summary.agreements if one.column in keys - {suite.ranked_by}}
+    expected = agreements(figures, primary=ranked_by, higher_is_better=better, directions=signed)
+    facts = [[(one.column, one.rows) for one in listed] for listed in (expected, summary.agreements)]
+    correlations = [[one.correlation for one in listed] for listed in (expected, summary.agreements)]
+    if facts[0] != facts[1] or not _alike(*correlations):
+        text = f"{of}: the rank correlations of the metrics do not follow from the rows"
+        found = [one.model_dump() for one in summary.agreements]
+        report.mismatch("rows", text, expected=[one.model_dump() for one in expected], found=found)
+    plans = random_plans(figures, primary=ranked_by, higher_is_better=better, exact=exact_column(suite.columns))
+    if plans != summary.random_plans:
+        text = f"{of}: what the summary says of random plans does not follow from the rows"
+        report.mismatch("rows", text, expected=plans, found=summary.random_plans)
+
+
+def figures_of(row: Row) -> RowFigures:
+    """A row as `evaluator.scoring.board_agreement` reads it."""
+    return RowFigures(
+        evaluation=row.evaluation,
+        finished=row.finished,
+        rank=row.rank,
+        strategy=row.strategy,
+        means={key: metric.mean for key, metric in row.metrics.items() if metric is not None},
+    )
 
 
 def check_ranges(

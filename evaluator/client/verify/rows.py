@@ -8,7 +8,7 @@ from typing import Any
 
 from evaluator.client.verify.documents import MalformedError, Row, shaped
 from evaluator.client.verify.history import Withdrawn
-from evaluator.client.verify.ranks import Runs, check_order
+from evaluator.client.verify.ranks import Runs, check_agreement, check_order
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.trust import Trust
 from evaluator.core import canonical_json
@@ -82,6 +82,9 @@ def check_rows(
     if len(report.findings) == before:
         many = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
         report.ok("rows", f"{of}: {many} as signed; ranks follow from the means")
+    check_agreement(
+        rows=[one for one, _ in readable], suite=statement.suite, summary=statement.summary, of=of, report=report
+    )
     if withheld:
         report.note("rows", f"{of}: {withheld} names are withdrawn by signed statements, as those of deleted accounts")
     return readable

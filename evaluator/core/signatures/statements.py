@@ -14,7 +14,16 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import (
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    FiniteFloat,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import IntervalMethod
@@ -31,6 +40,8 @@ NAMES: tuple[Name, ...] = ("planner", "version", "owner", "team")
 _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
 """Regular expression of the placeholder for a withdrawn name."""
 _USUAL_PLACEHOLDER = "withdrawn"
+_LATER_FIELDS = frozenset({"agreements", "random_plans"})
+"""Fields of a board's summary that the first signed summaries lack."""
 
 
 class Shape(BaseModel):
@@ -126,6 +137,32 @@ class Gap(Shape):
     """Adjusted by Holm's method over all pairs of the board; None over too few tasks or scenes."""
 
 
+class Agreement(Shape):
+    """Whether another metric orders the ranked rows as the primary one does."""
+
+    column: _Text
+    """Key of the other metric."""
+    higher_is_better: bool
+    rows: _Count
+    """Ranked rows that have both metrics."""
+    correlation: FiniteFloat
+    """Spearman's rank correlation over these rows, in [-1, 1]; positive if better values go together."""
+
+
+class RandomPlans(Shape):
+    """What the board's newest row of random valid plans scores."""
+
+    evaluation: _Text
+    mean: FiniteFloat
+    """In the primary metric."""
+    exact: FiniteFloat | None
+    """Share of exact plans."""
+    above: _Count
+    """Ranked rows with a worse mean although more of their plans are exact."""
+    highest: _Count | None
+    """Position of the highest of them; None if there is none."""
+
+
 class BoardSummary(Shape):
     """Who is best on a board, and which differences it can detect (`evaluator.scoring.board_summary`)."""
 
@@ -140,6 +177,17 @@ class BoardSummary(Shape):
     resolution: FiniteFloat | None = None
     """The difference that the board detects with a chance of 80 % between two typical rows, in the unit of the metric;
     None if no pair of rows could be tested."""
+    agreements: tuple[Agreement, ...] | None = None
+    """Of the other metrics that at least five ranked rows have (`evaluator.scoring.board_agreement`); None in summaries
+    from before they were computed."""
+    random_plans: RandomPlans | None = None
+    """None on suites without exact plans, and on boards without that anchor."""
+
+    @model_serializer(mode="wrap")
+    def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Summaries that were signed before a field existed keep their digests."""
+        written: dict[str, Any] = write(self)
+        return {name: value for name, value in written.items() if value is not None or name not in _LATER_FIELDS}
 
 
 class Previous(Shape):

@@ -1,6 +1,7 @@
 """Values of the board pages, ready for the templates: numbers as text, bars with coordinates."""
 
 import math
+import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -352,10 +353,21 @@ def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
         return []
     evaluations = [row["evaluation"] for row in content.rows if row["rank"] is not None]
     rows = ranked_rows(rows=content.rows, column=suite.ranking_column)
-    return [
-        [Part(part, "") if isinstance(part, str) else Part(rows[part].name, evaluations[part]) for part in sentence]
-        for sentence in sentences(summary=content.summary, rows=rows)
-    ]
+    said = sentences(summary=content.summary, rows=rows, columns=suite.columns)
+
+    def part(text: str | int) -> Part:
+        return Part(unbroken(text), "") if isinstance(text, str) else Part(rows[text].name, evaluations[text])
+
+    return [[part(text) for text in sentence] for sentence in said]
+
+
+_UNBROKEN = re.compile(r"(?<=p) (?=[<=])|(?<=[<=]) (?=\.?\d)|(?<=\d) (?=%)")
+"""Spaces inside `p < .001` and `95 %`."""
+
+
+def unbroken(text: str) -> str:
+    """A sentence whose p-values and percentages stay on one line."""
+    return _UNBROKEN.sub("\N{NO-BREAK SPACE}", text)
 
 
 def first_rows(*, suite: Suite, content: BoardContent, rows: int) -> Table:

@@ -173,7 +173,8 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
         shown += cells
     summary = BoardSummary.model_validate(snapshot.content["summary"])
     rows = ranked_rows(rows=snapshot.content["rows"], column=snapshot.suite.ranking_column)
-    console.print(*(plain(sentence, rows=rows) for sentence in sentences(summary=summary, rows=rows)), markup=False)
+    said = sentences(summary=summary, rows=rows, columns=snapshot.suite.columns)
+    console.print(*(plain(sentence, rows=rows) for sentence in said), markup=False)
     console.print(table)
     if any(cell.endswith(_NO_INTERVAL) for cell in shown):
         console.print(f"{_NO_INTERVAL}: {TOO_FEW}", markup=False, highlight=False)
