@@ -139,7 +139,7 @@ def evaluate(
         _part_of(output).unlink(missing_ok=True)
     if not as_json:
         _print_summary(suite=chosen, document=document)
-        print_causes(document["causes"], tasks=len(document["results"]))
+        print_causes(document["causes"])
         if reliability is not None:
             from evaluator.reliability.command import print_profile
 
@@ -183,7 +183,7 @@ def _document(
     document = evaluation_document(
         evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
     )
-    return {**document, "causes": causes_document(suite=evaluator.suite, records=records)}
+    return {**document, "causes": causes_document(suite=evaluator.suite, records=records, samples=samples)}
 
 
 def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path | None) -> None:

@@ -153,7 +153,8 @@ def _check_answers(*, plan: Plan, produced: Mapping[str, Produced], context: Pla
         return []
     if len(plan.answers) != len(wanted):
         expected = f"one ({wanted[0]})" if len(wanted) == 1 else f"{len(wanted)} ({', '.join(wanted)})"
-        message = f"the plan has {len(plan.answers)} answers; this request expects {expected}"
+        count = f"{len(plan.answers)} answer{'' if len(plan.answers) == 1 else 's'}"
+        message = f"the plan has {count}; this request expects {expected}"
         return [Problem("answer_count", message)]
     problems = (
         _check_answer(answer=answer, wanted=kind, produced=produced, context=context)

@@ -69,19 +69,23 @@ class _Words(NamedTuple):
 
 _WORDS: Mapping[Cause, _Words] = MappingProxyType(
     {
-        Cause.MISSING_STEP: _Words("missing step", "A step that the nearest sufficient plan has is not in the plan."),
+        Cause.MISSING_STEP: _Words("missing step", "The nearest sufficient plan has a step that the plan lacks."),
         Cause.EXTRA_STEP: _Words("extra step", "The plan has a step that no sufficient plan near it has."),
         Cause.WRONG_TOOL: _Words(
             "wrong tool", "Where the nearest sufficient plan calls one tool, the plan calls another of the same types."
         ),
-        Cause.WRONG_INPUT: _Words("wrong input", "A right tool is given another resource or result than it needs."),
-        Cause.WRONG_ORDER: _Words("wrong order", "The right tools are called in another order than they depend on."),
+        Cause.WRONG_INPUT: _Words("wrong input", "A right tool gets the wrong resource or result."),
+        Cause.WRONG_ORDER: _Words(
+            "wrong order", "The right tools are called in an order that contradicts their dependencies."
+        ),
         Cause.TYPE_CONFLICT: _Words("type conflict", "An argument or the answer has a type that does not fit."),
-        Cause.WRONG_LITERAL: _Words("wrong literal", "A text or number in the plan says something else than wanted."),
+        Cause.WRONG_LITERAL: _Words("wrong literal", "A text or number in the plan does not say what was asked for."),
         Cause.WRONG_ANSWERS: _Words("wrong answers", "The right steps, but the plan names other results as answers."),
         Cause.INVENTED_TOOL: _Words("invented tool", "The plan calls a tool, argument or result that was not offered."),
         Cause.INVENTED_RESOURCE: _Words("invented resource", "The plan names a resource that does not exist."),
-        Cause.ABSTAINED: _Words("abstained", "The planner says that no plan can meet the request, but tools can."),
+        Cause.ABSTAINED: _Words(
+            "abstained", "The planner says that no plan can meet the request, although the tools can."
+        ),
         Cause.EMPTY_PLAN: _Words("empty plan", "The plan has no steps, and answers with what the request gives."),
         Cause.NEEDLESS_PLAN: _Words("needless plan", "The plan has steps although no tool can meet the request."),
         Cause.UNREADABLE: _Words("unreadable", "The answer cannot be read as a plan, program or action."),
@@ -93,20 +97,22 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
         Cause.UNDECIDED: _Words("undecided", "The judge's rules do not decide whether the plan's texts are right."),
         Cause.WRONG_ANSWER: _Words("wrong final answer", "All turns were run; the final answer is not right."),
         Cause.MISLED: _Words("misled by a result", "A right action gave a wrong result that the answer follows."),
-        Cause.FAILED_ACTION: _Words("failed action", "An action or program ended in an error and was not put right."),
+        Cause.FAILED_ACTION: _Words("failed action", "An action or program ended in an error that was not corrected."),
         Cause.STOPPED_EARLY: _Words("stopped early", "The planner ended without an answer although turns were left."),
         Cause.OUT_OF_TURNS: _Words("ran out of turns", "The planner had used all its turns before it answered."),
-        Cause.LIMIT_EXCEEDED: _Words("limit exceeded", "Running the plan or program would pass a limit of the suite."),
+        Cause.LIMIT_EXCEEDED: _Words(
+            "limit exceeded", "Running the plan or program would exceed a limit of the suite."
+        ),
         Cause.UNFIT_INPUT: _Words("unfit input", "The plan gives an expert inputs that do not go together."),
         Cause.NO_PLAN: _Words("no plan given", "The plans file leaves the task out."),
-        Cause.NO_RESPONSE: _Words("invalid response", "The endpoint's response is not one of the protocol."),
+        Cause.NO_RESPONSE: _Words("invalid response", "The endpoint's response does not follow the protocol."),
         Cause.LARGE_RESPONSE: _Words("response too large", "The endpoint's response is larger than allowed."),
         Cause.TIMEOUT: _Words("endpoint too slow", "The planner did not answer in time."),
         Cause.REFUSED: _Words("refused by endpoint", "The endpoint answered with a status that refuses the request."),
         Cause.PROMPT_TOO_LONG: _Words("prompt too long", "The prompt is longer than the planner's model reads."),
         Cause.ADDRESS_REFUSED: _Words("address refused", "The endpoint's address is not a public one."),
-        Cause.UNAVAILABLE: _Words("endpoint unavailable", "The endpoint could not be reached, or failed by itself."),
-        Cause.MODEL_UNUSABLE: _Words("model unusable", "The planner's model cannot be loaded or fails by itself."),
+        Cause.UNAVAILABLE: _Words("endpoint unavailable", "The endpoint could not be reached, or it failed."),
+        Cause.MODEL_UNUSABLE: _Words("model unusable", "The planner's model cannot be loaded, or it fails."),
         Cause.ENDED_WORKER: _Words("ended its worker", "The planner's model ended or hung the worker that ran it."),
         Cause.SITE_FAULT: _Words("fault of the site", "The site, a worker or an expert failed; no score counts."),
     }
@@ -145,30 +151,10 @@ class Finding:
         texts = {field.name: str(value[field.name]) for field in fields(cls) if field.name in value}
         return cls(**{**texts, "cause": Cause(texts["cause"])})  # type: ignore[arg-type]
 
-    @property
-    def text(self) -> str:
-        """The finding as one sentence, with untrusted texts."""
-        return sentence_of(self)
-
     def without_reference(self) -> "Finding":
         """The finding without the sufficient plan, for suites that withhold it."""
         tool = None if self.cause is Cause.MISSING_STEP else self.tool
         return replace(self, tool=tool, wanted=None)
-
-
-def sentence_of(finding: Finding) -> str:
-    """`Finding.text`."""
-    about = [
-        f"step {finding.step}" if finding.step else "",
-        f"({finding.tool})" if finding.step and finding.tool else finding.tool or "",
-        f"input {finding.input}" if finding.input else "",
-    ]
-    place = " ".join(part for part in about if part)
-    given = f"given {finding.given}" if finding.given else ""
-    wanted = f"wanted {finding.wanted}" if finding.wanted else ""
-    details = ", ".join(part for part in (place, given, wanted, finding.where) if part)
-    label = finding.cause.label
-    return f"{label[:1].upper()}{label[1:]}: {details}." if details else finding.cause.definition
 
 
 def shortened(text: str) -> str:

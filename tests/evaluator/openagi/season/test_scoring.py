@@ -136,7 +136,7 @@ def test_several_answers_score_their_mean_and_are_all_in_the_record():
 @pytest.mark.parametrize(
     ("answers", "says"),
     [
-        (lambda answers: answers[:1], r"1 answers; this request expects 2 \(image, text\)"),
+        (lambda answers: answers[:1], r"1 answer; this request expects 2 \(image, text\)"),
         (lambda answers: answers[::-1], "is text; this request expects image"),
         (lambda answers: [*answers, answers[0]], "3 answers"),
         (lambda answers: [answers[0], "s99.text"], "no step makes"),

@@ -16,6 +16,7 @@ from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.of_records import CauseContext, causes_of
 from evaluator.scoring.causes.plan_differences import differences
+from evaluator.scoring.causes.sentences import sentence_of
 from evaluator.scoring.causes.taxonomy import LONGEST, Cause, Finding, shortened
 from tests.evaluator.scoring.causes.labelled import cases
 
@@ -92,7 +93,7 @@ def test_every_gold_plan_is_nearest_to_itself(slug):
         record = record_of(suite, task.key)
         right = right_plans_of(suite=suite, record=record, plan=task.gold)
         found = differences(plan=task.gold, right=right, catalogue=suite.catalogue, resources=task.resources)
-        assert found == (), (task.key, [one.text for one in found])
+        assert found == (), (task.key, list(map(sentence_of, found)))
 
 
 def evaluate(*arguments):
@@ -110,8 +111,8 @@ def test_causes_are_printed_below_the_scores_and_written(tmp_path):
     # Each gold plan has one step, so that nothing is left without it.
     assert found["tasks_by_cause"] == {"abstained": 3}
     assert found["findings"] == {key: [{"cause": "abstained"}] for key in tasks.split(",")}
-    assert "Why 3 of 3 tasks are below the gold score" in text
-    assert text.index("SE") < text.index("abstained")
+    assert "3 of 3 tasks are below the gold score, which costs 1.000 of SE." in text
+    assert text.index("SE") < text.index("Abstained: 3 tasks, costs 1.000. The planner says that no plan can")
 
 
 DOCUMENT = Path(__file__).parents[4] / "docs" / "scoring.md"
@@ -132,7 +133,7 @@ def test_a_finding_is_read_back_from_its_json():
 
 def test_without_the_reference_only_the_planners_part_is_left():
     wrong = Finding(cause=Cause.WRONG_TOOL, step="s1", tool="Deblurring", wanted="Denoising", given="Deblurring")
-    assert "Denoising" not in wrong.without_reference().text
+    assert "Denoising" not in sentence_of(wrong.without_reference())
     assert Finding(cause=Cause.MISSING_STEP, tool="Denoising").without_reference().tool is None
 
 
