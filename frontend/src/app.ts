@@ -8,6 +8,7 @@ import { Palette } from "./palette";
 import { enableShortcuts } from "./shortcuts";
 import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
+import { watchPlan } from "./watch";
 import "./styles/app.css";
 
 // The Content-Security-Policy forbids htmx to evaluate expressions or to add a style element.
@@ -25,6 +26,7 @@ enableCopyButtons();
 enableFolding();
 enableShortcuts(Palette.find());
 followEvaluation();
+watchPlan();
 showCurrentTabs();
 checkAsOneTypes();
 moveBetweenCells();

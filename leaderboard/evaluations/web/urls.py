@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from leaderboard.evaluations.web import live, views
+from leaderboard.evaluations.web import live, views, watching
 from leaderboard.evaluations.web.compare import views as compare
 from leaderboard.evaluations.web.sharing import views as sharing
 from leaderboard.evaluations.web.side_by_side import task_across
@@ -13,6 +13,8 @@ _EVALUATIONS = [
     path("boards/<slug:suite>/tasks/<path:key>/", task_across, name="task-across"),
     path(_EVALUATION, views.detail, name="detail"),
     path(f"{_EVALUATION}events/", live.events, name="events"),
+    path("watch/", watching.watch, name="watch"),
+    path(f"{_EVALUATION}watch/", watching.watch_evaluation, name="watch-evaluation"),
     path(f"{_EVALUATION}progress/", views.progress, name="progress"),
     path(f"{_EVALUATION}tasks/<path:key>/", views.task, name="task"),
     path(f"{_EVALUATION}resume/", views.resume, name="resume"),

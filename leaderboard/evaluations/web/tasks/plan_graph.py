@@ -157,6 +157,8 @@ class Node(NamedTuple):
     """`failing`, `extra` (not in the gold plan), `missing` (not in the other plan), `differing`, or empty."""
     tip: str
     """The whole text."""
+    key: str
+    """Unique in its graph: `step:` and the index of the step in the plan for steps."""
 
     @property
     def failing(self) -> bool:
@@ -186,6 +188,10 @@ class Edge(NamedTuple):
     broken: bool
     conflict: bool = False
     """Whether the value has a wrong type; the label names both types."""
+    source: str = ""
+    """Key of the node that makes the value."""
+    target: str = ""
+    """Key of its consumer."""
 
 
 class Graph(NamedTuple):
@@ -225,7 +231,7 @@ def draw(
     }
     places, width = _places(items=items, layers=layers, lanes=lanes)
     height = (max(layers.values(), default=0) + 1) * (NODE_HEIGHT + GAP_Y) - GAP_Y + 2 * MARGIN
-    nodes = tuple(_node(item=item, place=places[key]) for key, item in items.items())
+    nodes = tuple(_node(key=key, item=item, place=places[key]) for key, item in items.items())
     edges = _edges(links=links, places=places, lanes=lanes, broken=broken)
     return Graph(width=width, height=height, nodes=nodes, edges=edges, sentence=_sentence(plan, items=items))
 
@@ -318,7 +324,7 @@ def _width(key: str) -> int:
     return LANE_WIDTH if key.startswith("lane:") else NODE_WIDTH
 
 
-def _node(*, item: Item, place: tuple[float, float]) -> Node:
+def _node(*, key: str, item: Item, place: tuple[float, float]) -> Node:
     title = item.title if len(item.title) <= TITLE_CHARACTERS else item.title[: TITLE_CHARACTERS - 1] + "…"
     sub = item.sub if len(item.sub) <= TITLE_CHARACTERS + 6 else item.sub[: TITLE_CHARACTERS + 5] + "…"
     return Node(
@@ -331,6 +337,7 @@ def _node(*, item: Item, place: tuple[float, float]) -> Node:
         sub=sub,
         mark=item.mark,
         tip=": ".join(filter(None, [item.title, item.sub])),
+        key=key,
     )
 
 
@@ -370,6 +377,8 @@ def _edges(
             y=round((before_y + end_y) / 2 + 4, 1),
             broken=link in broken,
             conflict=link.conflict,
+            source=link.source,
+            target=link.target,
         )
         edges.append(edge)
     return tuple(edges)

@@ -237,6 +237,12 @@ def known_task(task: Task) -> tuple[LibrarySuite | None, LibraryTask | None]:
         return None, None
 
 
+def drawn_plan(*, task: Task, record: ResultRecord) -> Graph | None:
+    """An executed plan as its task page draws it, without comparison with a gold plan."""
+    library, library_task = known_task(task)
+    return _Drawing(suite=library, task=library_task, judged=False).plan(record=record, differs=None)
+
+
 class _Drawing:
     """Draws the plans of one task."""
 
