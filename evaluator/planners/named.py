@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from evaluator.core.language_model import Ability, LanguageModel
 from evaluator.core.planner import Planner
+from evaluator.core.suggestions import likely_name, no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.turns import Role
@@ -40,6 +41,8 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
         except LookupError as error:
             raise PlannerNameError(*error.args) from None
     if not has_strategy(name) and ":" not in name:
+        if likely := likely_name(name, (*bundled_names(), *strategies())):
+            raise PlannerNameError(f"there is no planner {name!r}; did you mean {likely!r}?")
         raise PlannerNameError(
             f"there is no bundled planner {name!r}; there are: {', '.join(bundled_names())}; "
             f"nor a strategy of that name; there are: {', '.join(strategies())}"
@@ -142,5 +145,5 @@ def offline_planner(*, name: str, suite: Suite) -> Planner:
         PlannerNameError: it is no offline planner, or it does not understand the suite.
     """
     if name not in offline_planners():
-        raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
+        raise PlannerNameError(no_such("bundled planner", name, offline_planners()))
     return planner_named(name=name, suite=suite)

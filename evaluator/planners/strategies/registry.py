@@ -20,8 +20,8 @@ from importlib import import_module
 from types import MappingProxyType
 
 from evaluator.core.language_model import Ability
-from evaluator.core.naming import similar_names
 from evaluator.core.strategy import Strategy
+from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries, suites_in_turns, suites_of_catalogue
 from evaluator.planners.language_models.choosing import FORMS
@@ -151,9 +151,7 @@ def named_strategy(name: str) -> StrategyEntry:
     base, at, option = strategy.partition("@")
     known = strategies()
     if base not in known:
-        near = similar_names(base, known)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise PlannerNameError(f"there is no strategy {base!r}{hint}; there are: {', '.join(known)}")
+        raise PlannerNameError(no_such("strategy", base, known))
     entry = known[base]
     if at:
         if not entry.option:
