@@ -64,7 +64,7 @@ def _with_scheme(url: str) -> str:
     return f"{scheme or ('http' if is_local else 'https')}://{rest}"
 
 
-def is_like_address(text: str) -> str:
+def likely_address(text: str) -> str:
     """The address that a text without `http://` or `https://` probably is, such as `localhost:9000/plan`; else empty.
 
     A model's name may contain colons and dots: a host needs a numeric port or a mistyped scheme.

@@ -36,6 +36,7 @@ class RankedRow:
     """The share of exact plans; None on suites without them."""
 
 
+<<<<<<< HEAD
 def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = ()) -> list[Sentence]:
     """The sentences of a board, at most six: who leads, then what the other metrics and random plans say against it.
 
@@ -50,6 +51,23 @@ def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequ
     if summary.random_plans is not None:
         said.append(tuple(_random_plans(summary.random_plans, rows=rows, columns=columns)))
     return said
+=======
+def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str = "This board") -> list[Sentence]:
+    """The sentences of a board, at most five.
+
+    Args:
+        summary: of the rows.
+        rows: in the order of their ranks.
+        place: subject of the sentence about the resolution.
+    """
+    return list(_sentences(summary=summary, rows=rows, place=place))
+
+
+def single(row: RankedRow, *, metric: str, tasks: int) -> str:
+    """The score of one planner, such as `gold scores 0.900 in Exact plan (95 % interval 0.850 to 0.930; 120 tasks).`"""
+    interval = _interval(row).removeprefix("; ")
+    return f"{row.name} scores {_score(row)} in {metric} ({interval}; {tasks} task{'' if tasks == 1 else 's'})."
+>>>>>>> a8e7840e (End evaluate with its score in a sentence, a comparison and the path of its report, and group options of all helps)
 
 
 def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:
@@ -57,7 +75,7 @@ def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:
     return "".join(part if isinstance(part, str) else rows[part].name for part in sentence)
 
 
-def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[Sentence]:
+def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str) -> Iterator[Sentence]:
     if not rows:
         yield ("No planner is ranked yet.",)
         return
@@ -85,13 +103,13 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[
         )
     if summary.clear_lead is not None:
         second = summary.clear_lead.second
-        place = "" if summary.clear_lead == summary.lead else f" (rank {rows[second].rank})"
+        of_rank = "" if summary.clear_lead == summary.lead else f" (rank {rows[second].rank})"
         subject: Sentence = (0, " is") if summary.leaders > 1 else ("It is",)
-        yield *subject, " better than ", second, f"{place} by {_gap(summary.clear_lead, rows=rows)}."
+        yield *subject, " better than ", second, f"{of_rank} by {_gap(summary.clear_lead, rows=rows)}."
     if groups := _groups(summary.groups, rows=rows):
         yield (groups,)
     if summary.resolution is not None:
-        yield (f"This board can tell {_points(summary.resolution)} apart.",)
+        yield (f"{place} can tell {_points(summary.resolution)} apart.",)
 
 
 def _disagreement(agreements: Sequence[Agreement], *, columns: Sequence[Column]) -> str:

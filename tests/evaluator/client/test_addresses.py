@@ -6,7 +6,7 @@ import threading
 import httpx
 import pytest
 
-from evaluator.client.addresses import address_problem, is_like_address
+from evaluator.client.addresses import address_problem, likely_address
 from evaluator.client.api import Client
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from tests.processes import free_port
@@ -39,10 +39,10 @@ def test_right_addresses_have_no_problem_and_hopeless_ones_no_suggestion():
 
 
 def test_a_planner_that_looks_like_an_address_is_recognised_and_a_model_is_not():
-    assert is_like_address("localhost:9000/plan") == "http://localhost:9000/plan"
-    assert is_like_address("htp://planner.example.org") == "http://planner.example.org"
+    assert likely_address("localhost:9000/plan") == "http://localhost:9000/plan"
+    assert likely_address("htp://planner.example.org") == "http://planner.example.org"
     for name in ("hugginggpt:chat:https://api.example.org#m", "gold", "plans:file.json", "react:hub:org/model@v1.0"):
-        assert is_like_address(name) == ""
+        assert likely_address(name) == ""
 
 
 def test_a_wrong_port_says_so():
