@@ -257,8 +257,8 @@ def one_of(known: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str]
         values = list(known() if callable(known) else known)
         if text not in values:
             likely = likely_name(text, values)
-            hint = f"Did you mean {likely!r}?" if likely else f"Possible: {', '.join(values)}."
-            raise ValueError(f"{text[:100]!r} is not a known value. {hint}")
+            hint = f" Did you mean {likely!r}?" if likely else ""
+            raise ValueError(f"{text!r} is none of: {', '.join(values)}.{hint}")
         return text
 
     return read_text
