@@ -53,7 +53,7 @@ def test_a_wrong_field_of_the_planner_is_named():
         ({"name": "a\x00b"}, ("planner", "name"), "Null"),
         ({"name": "\ud800"}, ("planner", "name"), "surrogate pair"),
         ({"name": ["a"]}, ("planner", "name"), "string"),
-        ({"kind": "magic"}, ("planner", "kind"), "There is no kind of planner 'magic'; there are: endpoint"),
+        ({"kind": "magic"}, ("planner", "kind"), "There is no kind of planner 'magic'; there are: bundled"),
         ({"kind": "endpont"}, ("planner", "kind"), "did you mean 'endpoint'?"),
         ({"bundled_name": "hugginggpt:chat:http://10.0.0.1/v1#m"}, ("planner", "bundled_name"), "Choose one of gold"),
         ({"bundled_name": "controlllm/adaptive"}, ("suites",), "does not support requests of openagi"),
