@@ -36,38 +36,29 @@ class RankedRow:
     """The share of exact plans; None on suites without them."""
 
 
-<<<<<<< HEAD
-def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = ()) -> list[Sentence]:
+def sentences(
+    *, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = (), place: str = "This board"
+) -> list[Sentence]:
     """The sentences of a board, at most six: who leads, then what the other metrics and random plans say against it.
 
     Args:
         summary: of the board.
         rows: the ranked ones, in their order.
         columns: of the suite, for the names of metrics.
+        place: subject of the sentence about the resolution.
     """
-    said = list(_sentences(summary=summary, rows=rows))
+    said = list(_sentences(summary=summary, rows=rows, place=place))
     if disagreement := _disagreement(summary.agreements or (), columns=columns):
         said.append((disagreement,))
     if summary.random_plans is not None:
         said.append(tuple(_random_plans(summary.random_plans, rows=rows, columns=columns)))
     return said
-=======
-def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str = "This board") -> list[Sentence]:
-    """The sentences of a board, at most five.
-
-    Args:
-        summary: of the rows.
-        rows: in the order of their ranks.
-        place: subject of the sentence about the resolution.
-    """
-    return list(_sentences(summary=summary, rows=rows, place=place))
 
 
 def single(row: RankedRow, *, metric: str, tasks: int) -> str:
     """The score of one planner, such as `gold scores 0.900 in Exact plan (95 % interval 0.850 to 0.930; 120 tasks).`"""
     interval = _interval(row).removeprefix("; ")
     return f"{row.name} scores {_score(row)} in {metric} ({interval}; {tasks} task{'' if tasks == 1 else 's'})."
->>>>>>> a8e7840e (End evaluate with its score in a sentence, a comparison and the path of its report, and group options of all helps)
 
 
 def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:

@@ -11,10 +11,7 @@ from typing import Any
 
 from evaluator.client.verify.documents import Row
 from evaluator.client.verify.fetching import MissingError
-<<<<<<< HEAD
-from evaluator.client.verify.ranks import figures_of, score_tables
-=======
->>>>>>> a8e7840e (End evaluate with its score in a sentence, a comparison and the path of its report, and group options of all helps)
+from evaluator.client.verify.ranks import figures_of
 from evaluator.core import canonical_json
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
