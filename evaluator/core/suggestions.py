@@ -22,7 +22,7 @@ def likely_name(name: str, known: Iterable[str]) -> str:
 
 
 def no_such(what: str, name: str, known: Iterable[str]) -> str:
-    """An error in words: `there is no suite 'opnagi'; did you mean 'openagi'?`, or the known names if none is similar.
+    """An error in words: `there is no suite 'weahter'; did you mean 'weather'?`, or the known names if none is similar.
 
     Args:
         what: the noun, such as `suite`.

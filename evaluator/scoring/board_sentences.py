@@ -57,8 +57,9 @@ def sentences(
 
 def single(row: RankedRow, *, metric: str, tasks: int) -> str:
     """The score of one planner, such as `gold scores 0.900 in Exact plan (95 % interval 0.850 to 0.930; 120 tasks).`"""
-    interval = _interval(row).removeprefix("; ")
-    return f"{row.name} scores {_score(row)} in {metric} ({interval}; {tasks} task{'' if tasks == 1 else 's'})."
+    mean, _, range_ = _score(row).partition(", ")
+    notes = [range_, _interval(row).removeprefix("; "), f"{tasks} task{'' if tasks == 1 else 's'}"]
+    return f"{row.name} scores {mean} in {metric} ({'; '.join(filter(None, notes))})."
 
 
 def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:
