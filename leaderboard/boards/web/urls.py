@@ -11,7 +11,7 @@ _FILE = r"\.(?P<extension>csv|json|bib|parquet)$"
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("docs/", views.docs, name="docs"),
+    path("docs/endpoint/", views.docs, name="docs"),
     path("feed.atom", export_views.site_feed, name="site-feed"),
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),
