@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import typer.main
 from typer.core import TyperGroup
 
 from evaluator.cli.main import member, program
+from leaderboard.evaluations.web.reports.command import application
 from tests.run import ROOT
 
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").rglob("*.md"))
@@ -44,6 +46,8 @@ def problem_with(words: list[str]) -> str:
     rest = list(words)
     if not re.fullmatch(r"[a-z][a-z-]*", rest[0]) or rest[0] in ELSEWHERE:
         return ""
+    if rest[0] == "view":
+        command, rest = typer.main.get_command(application()), rest[1:]
     while isinstance(command, TyperGroup) and rest and not rest[0].startswith("-"):
         found = member(command, rest[0])
         if found is None:
@@ -73,4 +77,5 @@ def test_commands_are_found_where_they_stand():
 def test_what_does_not_exist_is_found():
     assert problem_with(["evaluated"]) == "no command evaluated"
     assert problem_with(["evaluate", "--suits", "openagi"]) == "evaluate has no --suits"
+    assert problem_with(["view", "report.json", "--bundel", "x"]) == "view has no --bundel"
     assert problem_with(["suites", "shows"]) == "no command shows"

@@ -1,27 +1,25 @@
 """The command `planarena evaluate`: an evaluation without a server."""
 
-import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from pydantic_core import to_json
 
-from evaluator.cli.kept_reports import keep_report, reports_folder
 from evaluator.cli.progress_view import ProgressView
-from evaluator.client.addresses import likely_address
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
-from evaluator.core.commands.table import top_level
 from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite, shown_columns
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, SettingError, episode_of
+from evaluator.episodes.kept_artefacts import RememberedStore, folder_beside, keep_artefacts
 from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
@@ -38,13 +36,11 @@ from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
 
 if TYPE_CHECKING:
-    from evaluator.cli.comparison import ComparedReport
     from evaluator.core.planner import Planner
     from evaluator.core.records import ResultRecord
+    from evaluator.execution.engine.store import Store
 
 _PLANS = "plans:"
-_VIEW = "view"
-"""Command that opens a report as pages; installations without the site lack it."""
 
 
 # Long: one line for each option.
@@ -59,10 +55,6 @@ def evaluate(
             "the URL of a planner/1 endpoint."
         ),
     ] = "gold",
-    against: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="FILE", help="Compare with this report of another planner; may be repeated."),
-    ] = None,
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
@@ -91,21 +83,25 @@ def evaluate(
         ),
     ] = False,
     runs: Annotated[int, typer.Option(min=1, help="With --reliability: runs on the requests as they are.")] = 5,
+    keeps_artefacts: Annotated[
+        bool,
+        typer.Option(
+            "--artefacts", help="With --output: also keep inputs, outputs and answers beside it, in FILE.artefacts."
+        ),
+    ] = False,
     as_json: JsonFlag = False,
     output: OutputFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
 ) -> None:
     """Evaluate a planner without a server.
 
-    Ends with the score in a sentence, the costliest causes, and the path of the report. With --against: who is best,
-    and whether that is real.
-
     Exit code 0 if all tasks that can run were measured, 2 for bad usage, 3 if none of the planner's answers was
     usable, 4 if some tasks failed because of the infrastructure.
     """
     chosen = chosen_suite(suite)
+    if keeps_artefacts and output is None:
+        raise usage_error("--artefacts keeps them beside the file of --output; name that file, too")
     keys = selected_tasks(suite=chosen, text=tasks)
-    others = _compared(against or (), suite=chosen)
     view = ProgressView(title=f"{planner} on {chosen.slug}", tasks=len(keys), console=log)
     settings = ExecutionSettings(
         profile=profile, split=split, data=data, inputs=inputs, samples=samples, device=device,
@@ -113,6 +109,8 @@ def evaluate(
         arbiter=arbiter, arbiter_threshold=arbiter_threshold, arbiter_key_env=arbiter_key_env,
     )  # fmt: skip
     setting = setting_of(settings, listener=view.executed)
+    opening = RememberedStore(setting.open_store)
+    setting = replace(setting, open_store=opening)
     try:
         # Planners that know the gold plans need the requests in the form that planners get.
         as_asked = suite_on_split(suite=chosen, split=setting.split, hidden_seed=setting.hidden_seed)
@@ -152,16 +150,15 @@ def evaluate(
     write_json(document, printed=as_json, file=output)
     if output is not None:
         _part_of(output).unlink(missing_ok=True)
+        if keeps_artefacts:
+            _keep_artefacts(document, store=opening.opened, report=output)
     if not as_json:
         _print_summary(suite=chosen, document=document)
+        print_causes(document["causes"])
         if reliability is not None:
             from evaluator.reliability.command import print_profile
 
             print_profile(reliability)
-        out.print()
-        _print_closing(suite=chosen, document=document, others=others, samples=samples)
-        print_causes(document["causes"])
-        _print_path(output or _kept(document))
     outcomes = document["summary"]["outcomes"]
     if outcomes.get(Outcome.INFRA_FAULT):
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
@@ -218,6 +215,21 @@ def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path 
     log.print(f"planarena: {'; '.join(sentences)}.", markup=False, highlight=False, soft_wrap=True)
 
 
+def _keep_artefacts(document: Mapping[str, Any], *, store: "Store | None", report: Path) -> None:
+    from evaluator.core.records import ResultRecord
+
+    if store is None:
+        log.print("planarena: nothing was executed, so that there are no artefacts to keep.", markup=False)
+        return
+    records = map(ResultRecord.model_validate, document["results"])
+    try:
+        lost = keep_artefacts(records, store=store, folder=folder_beside(report))
+    except OSError as error:
+        raise usage_error(f"{folder_beside(report)} cannot be written: {error.strerror}") from None
+    if lost:
+        log.print(f"planarena: {lost} artefacts are not in the store any more and were not kept.", markup=False)
+
+
 def _part_of(file: Path) -> Path:
     """The file for the records of an interrupted evaluation."""
     return file.with_name(f"{file.name}.part.jsonl")
@@ -271,59 +283,6 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
             out.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
-def _compared(files: Sequence[Path], *, suite: Suite) -> "dict[str, ComparedReport]":
-    """The reports of `--against` by file.
-
-    Raises:
-        typer.Exit: one cannot be compared; standard error says why.
-    """
-    if not files:
-        return {}
-    from evaluator.cli.comparison import ReportError, read_report
-
-    try:
-        return {str(file): read_report(file, suite=suite) for file in files}
-    except ReportError as error:
-        raise usage_error(f"--against: {error}") from None
-
-
-def _print_closing(
-    *, suite: Suite, document: dict[str, Any], others: "Mapping[str, ComparedReport]", samples: int
-) -> None:
-    """Print the score in a sentence, or who is best."""
-    from evaluator.cli.comparison import ComparedReport, ReportError, check_conditions, closing_sentences
-
-    try:
-        check_conditions(document, others)
-    except ReportError as error:
-        log.print(f"planarena: --against: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        others = {}
-    reports = [ComparedReport.of(document), *others.values()]
-    for sentence in closing_sentences(suite=suite, reports=reports, samples=samples):
-        out.print(sentence, markup=False, highlight=False, soft_wrap=True)
-
-
-def _kept(document: dict[str, Any]) -> Path | None:
-    """The file in which a report without `--output` is kept; None if it cannot be written."""
-    try:
-        return keep_report(
-            to_json(document, indent=1) + b"\n", suite=document["suite"]["slug"], planner=document["planner"],
-            folder=reports_folder(),
-        )  # fmt: skip
-    except OSError as error:
-        log.print(f"planarena: the report was not kept: {error}", markup=False, highlight=False, soft_wrap=True)
-        return None
-
-
-def _print_path(file: Path | None) -> None:
-    if file is None:
-        return
-    out.print(f"Report: {file}", markup=False, highlight=False, soft_wrap=True)
-    if _VIEW in top_level():
-        command = f"planarena {_VIEW} {shlex.quote(str(file))}"
-        out.print(f"Open it with: {command}", markup=False, highlight=False, soft_wrap=True)
-
-
 def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
     """Print why tasks could not be measured: each reason once, with its tasks."""
     tasks: dict[tuple[str, str], list[str]] = {}
@@ -360,5 +319,4 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     try:
         return planner_named(name=name, suite=suite)
     except PlannerNameError as error:
-        likely = likely_address(name)
-        raise usage_error(f"there is no planner {name!r}; did you mean {likely!r}?" if likely else error) from None
+        raise usage_error(error) from None

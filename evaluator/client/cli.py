@@ -10,7 +10,6 @@ from rich.console import Console
 
 from evaluator.client.api import Client
 from evaluator.client.options import (
-    CALLS,
     EmbargoOption,
     HeaderOption,
     HeaderVariableOption,
@@ -36,8 +35,6 @@ from evaluator.client.waiting import progress
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
-
-_CHAT = "With a chat API"
 
 
 def cause_lines(causes: Causes, *, suite: str) -> Sequence[str]:
@@ -146,38 +143,12 @@ def try_endpoint(
         typer.Argument(metavar="URL", help="URL of an endpoint, or with --chat-model of a chat API."),
     ],
     url: UrlOption = "",
-    suite: Annotated[
-        str,
-        typer.Option(
-            help="Slug of the suite whose request is sent.",
-            rich_help_panel=CALLS,
-        ),
-    ] = "",
+    suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
     timeout: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=300,
-            help="Time limit in seconds; the site waits at most 15.",
-            rich_help_panel=CALLS,
-        ),
+        int, typer.Option(min=1, max=300, help="Time limit in seconds; the site waits at most 15.")
     ] = 30,
-    chat_model: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Model in requests to the chat API.",
-            rich_help_panel=_CHAT,
-        ),
-    ] = "",
-    strategy: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Strategy that calls the chat API.",
-            rich_help_panel=_CHAT,
-        ),
-    ] = "",
+    chat_model: Annotated[str, typer.Option(metavar="NAME", help="Model in requests to the chat API.")] = "",
+    strategy: Annotated[str, typer.Option(metavar="NAME", help="Strategy that calls the chat API.")] = "",
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,

@@ -1,5 +1,6 @@
 """Registering suites of the `evaluator` package in the database."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
@@ -25,16 +26,7 @@ def register_suite(suite: LibrarySuite) -> Registered:
     Before: nothing.
     After: a row with the suite's digest is current and has all its tasks; rows of other digests stay, not current.
     """
-    texts: dict[str, object] = {
-        "title": suite.title,
-        "description": suite.description,
-        "conditions": {**asdict(suite.conditions), "splits": list(suite.conditions.splits)},
-        "panels": [panel.value for panel in suite.panels],
-        "task_facets": suite.facets.to_json(),
-        "scoring": suite.scoring,
-        "idle_tools": list(suite.idle_tools),
-        "metrics": [column.to_json() for column in suite.metrics],
-    }
+    texts = _texts(suite)
     with transaction.atomic():
         # Locks the versions that there are, so that two processes that register at once wait for each other.
         versions = list(Suite.objects.select_for_update().filter(slug=suite.slug).order_by("pk"))
@@ -45,14 +37,26 @@ def register_suite(suite: LibrarySuite) -> Registered:
         if found is not None:
             Suite.objects.filter(pk=found.pk).update(current=True, **texts)
             return Registered.UPDATED
-        _create(suite=suite, texts=texts)
+        row = suite_row(suite)
+        row.save()
+        Task.objects.bulk_create(task_rows(suite, row=row))
         return Registered.CREATED
 
 
-def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
-    row = Suite.objects.create(slug=suite.slug, version=suite.version, digest=suite.digest, current=True, **texts)
-    Task.objects.bulk_create(
-        Task(
+def suite_row(suite: LibrarySuite) -> Suite:
+    """An unsaved row of a suite."""
+    return Suite(slug=suite.slug, version=suite.version, digest=suite.digest, current=True, **_texts(suite))
+
+
+def task_rows(suite: LibrarySuite, *, row: Suite) -> Iterator[Task]:
+    """Unsaved rows of a suite's tasks, in order.
+
+    Args:
+        suite: of the library.
+        row: of the suite.
+    """
+    for position, task in enumerate(suite.tasks):
+        yield Task(
             suite=row,
             key=task.key,
             position=position,
@@ -62,8 +66,20 @@ def _create(*, suite: LibrarySuite, texts: dict[str, object]) -> None:
             attributes=task.attributes,
             gold=None if task.gold is None else plan_to_json(task.gold),
         )
-        for position, task in enumerate(suite.tasks)
-    )
+
+
+def _texts(suite: LibrarySuite) -> dict[str, Any]:
+    """The columns of a suite that a later release may change without another digest."""
+    return {
+        "title": suite.title,
+        "description": suite.description,
+        "conditions": {**asdict(suite.conditions), "splits": list(suite.conditions.splits)},
+        "panels": [panel.value for panel in suite.panels],
+        "task_facets": suite.facets.to_json(),
+        "scoring": suite.scoring,
+        "idle_tools": list(suite.idle_tools),
+        "metrics": [column.to_json() for column in suite.metrics],
+    }
 
 
 def primary_metric(suite: Suite) -> dict[str, Any]:

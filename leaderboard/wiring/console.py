@@ -18,8 +18,9 @@ from evaluator.core.process import settle_streams
 from evaluator.core.provenance import SHIPPED, version_line
 
 OWN_PACKAGES = ("evaluator", "gpu_jobs", "leaderboard")
-WORKER, SITE = "worker", "site"
+WORKER, SITE, VIEW = "worker", "site", "view"
 PROGRAMS: Mapping[str, str] = {
+    "view": "Show reports of evaluate in a browser, with the pages of a site, or write them as files.",
     "worker": "A worker that evaluates for a site.",
     "manage": "Django's management commands.",
     "demo": "The whole arena on this machine; --port chooses its port, --once ends after its evaluations.",
@@ -34,6 +35,7 @@ CHECKOUT: Mapping[str, str] = {
 """Commands of a checkout. All but `dev` are handled by its script and reach this module only if mistyped."""
 EXTRA_OF: Mapping[str, str] = {
     **{name: entry.extra for name, entry in top_level().items()},
+    "view": VIEW,
     "worker": WORKER,
     "manage": SITE,
     "demo": SITE,
@@ -48,6 +50,7 @@ _SECTIONS: Mapping[str, str] = {
     "plans": "The library",
     "agents": "With agents",
     "worker": "What executes plans",
+    "view": "Pages of results",
     "train": "Training",
     "site": "A site",
 }
@@ -134,6 +137,10 @@ def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMap
     if command == "worker":
         # As `python -m gpu_jobs`, under which a worker restarts itself without its secrets.
         os.execv(sys.executable, [sys.executable, "-m", "gpu_jobs", *arguments])  # noqa: S606 - our own program
+    if command == "view":
+        from leaderboard.evaluations.web.reports.command import main as view
+
+        view([word for word in arguments if word != command])
     if EXTRA_OF[command] != SITE:
         _library(arguments)
     from leaderboard.platform.managing import run as manage

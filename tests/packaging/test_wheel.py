@@ -119,7 +119,7 @@ def test_the_version_is_that_of_the_commit_it_was_built_from_wherever_it_is_inst
     ("command", "extra"),
     [
         ("submit", "client"), ("verify", "client"), ("score-plans", "plans"), ("evaluate", "worker"),
-        ("worker", "worker"), ("manage", "site"), ("train", "train"), ("demo", "site,worker"),
+        ("view", "view"), ("worker", "worker"), ("manage", "site"), ("train", "train"), ("demo", "site,worker"),
     ],
 )  # fmt: skip
 def test_a_command_whose_extra_is_missing_names_it_in_one_sentence(unpacked, tmp_path, command, extra):

@@ -12,7 +12,6 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from evaluator.core.commands.exit_codes import ExitCode
-from evaluator.core.commands.groups import MOST_UNGROUPED, ORDER, heading_of
 from evaluator.core.commands.table import Entry, members_of, top_level
 
 _PANELS = {"client": "With a site"}
@@ -45,12 +44,12 @@ class Unloaded(PlainCommand):
         target = getattr(import_module(module), attribute) if module else typer.Typer()
         if not isinstance(target, typer.Typer):
             application = typer.Typer(add_completion=False)
-            application.command(self.name, cls=PlainCommand, help=_unwrapped(target.__doc__ or ""))(target)
+            application.command(self.name, cls=PlainCommand, help=unwrapped(target.__doc__ or ""))(target)
             return typer.main.get_command(application)
         for command in target.registered_commands:
             command.cls = PlainCommand
             if command.callback:
-                command.help = _unwrapped(command.help or command.callback.__doc__ or "")
+                command.help = unwrapped(command.help or command.callback.__doc__ or "")
         group = typer.main.get_group(target)
         # No member of the table has the name of one of the application's own commands.
         return LazyGroup(
@@ -122,17 +121,11 @@ class SiteCommands(LazyGroup):
 
 def _write_parameters(parameters: Iterable[Any], *, ctx: Any, formatter: Any) -> None:
     sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
-    parameters = list(parameters)
-    options = [parameter for parameter in parameters if parameter.param_type_name == "option"]
-    has_groups = len(options) > MOST_UNGROUPED
-    # In one order in all commands, whatever that of the options is; panels of a command's own come after.
-    sections |= {heading: [] for heading in ORDER if has_groups}
     for parameter in parameters:
         if (record := parameter.get_help_record(ctx)) is None:
             continue
         is_argument = parameter.param_type_name == "argument"
-        shared = heading_of(parameter.opts[-1]) if has_groups and not is_argument else "Options"
-        heading = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else shared)
+        heading = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
         label, text = record
         sections.setdefault(heading, []).append((_TYPE.sub(r"<\1>", label), text))
     # Last: the options that many commands share.
@@ -143,6 +136,6 @@ def _write_parameters(parameters: Iterable[Any], *, ctx: Any, formatter: Any) ->
                 formatter.write_dl(rows)
 
 
-def _unwrapped(text: str) -> str:
+def unwrapped(text: str) -> str:
     """Help text with a line for each paragraph: docstrings are wrapped at 120 columns, terminals are narrower."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))

@@ -7,14 +7,25 @@ texts, identified by the name of their output (`execution/experts/detection.py`)
 import json
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from evaluator.core.records import ArtefactReference
-from evaluator.core.values import Box, Boxes, FindingError, Findings, Labels, Mask, Masks, MediaType, findings_from_json
-from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
+from evaluator.core.values import (
+    Artefact,
+    Box,
+    Boxes,
+    FindingError,
+    Findings,
+    Labels,
+    Mask,
+    Masks,
+    MediaType,
+    findings_from_json,
+)
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 
 MOST_DRAWN = 100
 """Maximum number of boxes or masks."""
@@ -169,10 +180,23 @@ class Shown(NamedTuple):
         return self.kind == "image"
 
 
+class Artefacts(Protocol):
+    """Where artefacts are read from, such as a `Store`."""
+
+    def get(self, digest: str) -> Artefact:
+        """The artefact with this digest.
+
+        Raises:
+            ObjectMissingError: there is none.
+            ObjectDamagedError: its bytes have another digest.
+        """
+        ...
+
+
 class Reading:
     """Reads artefacts for one page, each at most once."""
 
-    def __init__(self, *, store: Store, url_of: Callable[[str], str]) -> None:
+    def __init__(self, *, store: Artefacts, url_of: Callable[[str], str]) -> None:
         """Args:
         store: of the artefacts.
         url_of: gives the URL of the artefact with a digest.
@@ -181,7 +205,12 @@ class Reading:
         self._url_of = url_of
         self._read: dict[str, bytes | None] = {}
 
+    def has(self, reference: ArtefactReference) -> bool:
+        """Whether the artefact can be read."""
+        return self._bytes(reference) is not None
+
     def url(self, reference: ArtefactReference) -> str:
+        """URL of the artefact."""
         return self._url_of(reference.digest)
 
     def show(

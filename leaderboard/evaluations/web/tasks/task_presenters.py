@@ -101,9 +101,15 @@ class TaskPage(NamedTuple):
 class TaskOutcome(Protocol):
     """What the page needs of a task's row."""
 
-    outcome: str
-    causes: Any
-    """`StoredFindings`; None if they are not known."""
+    @property
+    def outcome(self) -> str:
+        """An `Outcome`."""
+        ...
+
+    @property
+    def causes(self) -> Any:
+        """`StoredFindings`; None if they are not known."""
+        ...
 
 
 def task_page(
