@@ -187,6 +187,8 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.disable()
     known = getattr(config, "workerinput", {}).get("testrunuid")
     config.option.testrunuid = known or config.option.testrunuid or uuid4().hex
+    # Reports of evaluations without a file of their own.
+    os.environ["PLANARENA_REPORTS"] = str(_folder_of_run(config) / "reports")
 
 
 def _folder_of_run(config: pytest.Config) -> Path:

@@ -1,5 +1,6 @@
 """The command `planarena evaluate`: an evaluation without a server."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -8,11 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic_core import to_json
 
+from evaluator.cli.kept_reports import keep_report, reports_folder
 from evaluator.cli.progress_view import ProgressView
+from evaluator.client.addresses import likely_address
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
+from evaluator.core.commands.table import top_level
 from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite, shown_columns
@@ -36,11 +40,14 @@ from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
 
 if TYPE_CHECKING:
+    from evaluator.cli.comparison import ComparedReport
     from evaluator.core.planner import Planner
     from evaluator.core.records import ResultRecord
     from evaluator.execution.engine.store import Store
 
 _PLANS = "plans:"
+_VIEW = "view"
+"""Command that opens a report as pages; installations without the site lack it."""
 
 
 # Long: one line for each option.
@@ -55,6 +62,10 @@ def evaluate(
             "the URL of a planner/1 endpoint."
         ),
     ] = "gold",
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Compare with this report of another planner; may be repeated."),
+    ] = None,
     profile: Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public, validation or hidden.")] = "public",
     data: Annotated[str, typer.Option(help="The papers' data, for the profile paper: folder:PATH or hub[:PATH].")] = "",
@@ -95,6 +106,9 @@ def evaluate(
 ) -> None:
     """Evaluate a planner without a server.
 
+    Ends with the score in a sentence, the costliest causes, and the path of the report. With --against: who is best,
+    and whether that is real.
+
     Exit code 0 if all tasks that can run were measured, 2 for bad usage, 3 if none of the planner's answers was
     usable, 4 if some tasks failed because of the infrastructure.
     """
@@ -102,6 +116,7 @@ def evaluate(
     if keeps_artefacts and output is None:
         raise usage_error("--artefacts keeps them beside the file of --output; name that file, too")
     keys = selected_tasks(suite=chosen, text=tasks)
+    others = _compared(against or (), suite=chosen)
     view = ProgressView(title=f"{planner} on {chosen.slug}", tasks=len(keys), console=log)
     settings = ExecutionSettings(
         profile=profile, split=split, data=data, inputs=inputs, samples=samples, device=device,
@@ -154,11 +169,14 @@ def evaluate(
             _keep_artefacts(document, store=opening.opened, report=output)
     if not as_json:
         _print_summary(suite=chosen, document=document)
-        print_causes(document["causes"])
         if reliability is not None:
             from evaluator.reliability.command import print_profile
 
             print_profile(reliability)
+        out.print()
+        _print_closing(suite=chosen, document=document, others=others, samples=samples)
+        print_causes(document["causes"])
+        _print_path(output or _kept(document))
     outcomes = document["summary"]["outcomes"]
     if outcomes.get(Outcome.INFRA_FAULT):
         raise typer.Exit(ExitCode.INFRASTRUCTURE)
@@ -283,6 +301,59 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
             out.print(sentence, markup=False, highlight=False, soft_wrap=True)
 
 
+def _compared(files: Sequence[Path], *, suite: Suite) -> "dict[str, ComparedReport]":
+    """The reports of `--against` by file.
+
+    Raises:
+        typer.Exit: one cannot be compared; standard error says why.
+    """
+    if not files:
+        return {}
+    from evaluator.cli.comparison import ReportError, read_report
+
+    try:
+        return {str(file): read_report(file, suite=suite) for file in files}
+    except ReportError as error:
+        raise usage_error(f"--against: {error}") from None
+
+
+def _print_closing(
+    *, suite: Suite, document: dict[str, Any], others: "Mapping[str, ComparedReport]", samples: int
+) -> None:
+    """Print the score in a sentence, or who is best."""
+    from evaluator.cli.comparison import ComparedReport, ReportError, check_conditions, closing_sentences
+
+    try:
+        check_conditions(document, others)
+    except ReportError as error:
+        log.print(f"planarena: --against: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        others = {}
+    reports = [ComparedReport.of(document), *others.values()]
+    for sentence in closing_sentences(suite=suite, reports=reports, samples=samples):
+        out.print(sentence, markup=False, highlight=False, soft_wrap=True)
+
+
+def _kept(document: dict[str, Any]) -> Path | None:
+    """The file in which a report without `--output` is kept; None if it cannot be written."""
+    try:
+        return keep_report(
+            to_json(document, indent=1) + b"\n", suite=document["suite"]["slug"], planner=document["planner"],
+            folder=reports_folder(),
+        )  # fmt: skip
+    except OSError as error:
+        log.print(f"planarena: the report was not kept: {error}", markup=False, highlight=False, soft_wrap=True)
+        return None
+
+
+def _print_path(file: Path | None) -> None:
+    if file is None:
+        return
+    out.print(f"Report: {file}", markup=False, highlight=False, soft_wrap=True)
+    if _VIEW in top_level():
+        command = f"planarena {_VIEW} {shlex.quote(str(file))}"
+        out.print(f"Open it with: {command}", markup=False, highlight=False, soft_wrap=True)
+
+
 def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
     """Print why tasks could not be measured: each reason once, with its tasks."""
     tasks: dict[tuple[str, str], list[str]] = {}
@@ -319,4 +390,5 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
     try:
         return planner_named(name=name, suite=suite)
     except PlannerNameError as error:
-        raise usage_error(error) from None
+        likely = likely_address(name)
+        raise usage_error(f"there is no planner {name!r}; did you mean {likely!r}?" if likely else error) from None

@@ -10,6 +10,7 @@ import typer
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag
 from evaluator.core.commands.usage import out, print_json, usage_error
+from evaluator.core.suggestions import no_such
 from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.graph import tools_graph_svg
 from evaluator.core.tools.types import Catalogue
@@ -59,7 +60,7 @@ def draw_graph(
 
 def _catalogue(name: str) -> Catalogue:
     if name not in CATALOGUES:
-        raise usage_error(f"no catalogue {name!r}; there are: {', '.join(CATALOGUES)}")
+        raise usage_error(no_such("catalogue", name, CATALOGUES))
     return CATALOGUES[name]
 
 

@@ -4,6 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -13,6 +14,7 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from evaluator.client.addresses import address_problem, speaks_no_tls, unreachable_hint
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_in, problem_of
 from evaluator.client.shapes import (
     TABLE_FORMS,
@@ -73,8 +75,8 @@ class Client:
         if not (token.isascii() and token.isprintable()):
             # Checked here, since the error of the HTTP library would quote the token.
             raise UsageError("the token contains invalid characters, such as a line break")
-        if not url.startswith(("http://", "https://")):
-            raise UsageError(f"the site's address must begin with https:// or http://, not {url!r}")
+        if problem := address_problem(url):
+            raise UsageError(problem)
         self._site = url.rstrip("/")
         self._patience, self._sleep, self._clock = patience, sleep, clock
         self._client = httpx.Client(
@@ -349,6 +351,8 @@ class Client:
             try:
                 answer = self._client.request(method, path, **content)
             except httpx.RequestError as error:
+                if speaks_no_tls(error):
+                    raise UsageError(unreachable_hint(error, url=self._site)) from error
                 raise TransientError(str(error) or type(error).__name__) from error
             if _is_transient(answer):
                 raise TransientError(problem_of(answer).detail, asked=asked_to_wait(answer.headers))
@@ -357,7 +361,9 @@ class Client:
         try:
             return retried(once, backoff=_BACKOFF, seconds=self._patience, sleep=self._sleep, clock=self._clock)
         except TransientError as error:
-            raise UnreachableError(f"{method} {self._site}/api/v1/{path} failed: {error}") from error.__cause__
+            text = f"{method} {self._site}/api/v1/{path} failed: {error}"
+            hint = "" if error.__cause__ is None else unreachable_hint(error.__cause__, url=self._site)
+            raise UnreachableError(f"{text}. {hint}" if hint else text) from error.__cause__
 
 
 def _pieces(file: Path) -> Iterator[bytes]:
@@ -427,7 +433,13 @@ def _checked(answer: httpx.Response) -> httpx.Response:
     if answer.is_redirect:
         detail = f"the site redirects to {answer.headers.get('location')}: give that address"
         raise RefusedError(Problem(status=answer.status_code, detail=detail))
-    raise RefusedError(problem_of(answer))
+    problem = problem_of(answer)
+    if answer.status_code == httpx.codes.NOT_FOUND and not problem.code:
+        # The site's own errors have a code.
+        where = f"{problem.detail} at {answer.request.url}"
+        detail = f"{where}: no PlanArena site has this address; check host, port and path"
+        raise RefusedError(replace(problem, detail=detail))
+    raise RefusedError(problem)
 
 
 def _json(answer: httpx.Response) -> dict[str, Any]:

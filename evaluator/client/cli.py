@@ -10,6 +10,7 @@ from rich.console import Console
 
 from evaluator.client.api import Client
 from evaluator.client.options import (
+    CALLS,
     EmbargoOption,
     HeaderOption,
     HeaderVariableOption,
@@ -35,6 +36,8 @@ from evaluator.client.waiting import progress
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
+
+_CHAT = "With a chat API"
 
 
 def cause_lines(causes: Causes, *, suite: str) -> Sequence[str]:
@@ -143,12 +146,38 @@ def try_endpoint(
         typer.Argument(metavar="URL", help="URL of an endpoint, or with --chat-model of a chat API."),
     ],
     url: UrlOption = "",
-    suite: Annotated[str, typer.Option(help="Slug of the suite whose request is sent.")] = "",
+    suite: Annotated[
+        str,
+        typer.Option(
+            help="Slug of the suite whose request is sent.",
+            rich_help_panel=CALLS,
+        ),
+    ] = "",
     timeout: Annotated[
-        int, typer.Option(min=1, max=300, help="Time limit in seconds; the site waits at most 15.")
+        int,
+        typer.Option(
+            min=1,
+            max=300,
+            help="Time limit in seconds; the site waits at most 15.",
+            rich_help_panel=CALLS,
+        ),
     ] = 30,
-    chat_model: Annotated[str, typer.Option(metavar="NAME", help="Model in requests to the chat API.")] = "",
-    strategy: Annotated[str, typer.Option(metavar="NAME", help="Strategy that calls the chat API.")] = "",
+    chat_model: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Model in requests to the chat API.",
+            rich_help_panel=_CHAT,
+        ),
+    ] = "",
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Strategy that calls the chat API.",
+            rich_help_panel=_CHAT,
+        ),
+    ] = "",
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,

@@ -29,7 +29,8 @@ def exit_codes() -> Iterator[None]:
     except UsageError as error:
         raise _failed(str(error), code=ExitCode.BAD_USAGE) from None
     except UnreachableError as error:
-        text = f"{error}. Run the same command again to continue."
+        end = "" if str(error).endswith((".", "?")) else "."
+        text = f"{error}{end} Run the same command again to continue."
         raise _failed(text, code=ExitCode.INFRASTRUCTURE) from None
     except RefusedError as error:
         status = error.problem.status

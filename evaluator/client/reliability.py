@@ -19,17 +19,44 @@ from evaluator.core.commands.options import JsonFlag, OutputFile
 PAUSE = 10.0
 _NONE = "not measured"
 
+_MEASURING = "Measuring"
+
 
 def reliability(
     any_id: IdArgument,
     url: UrlOption = "",
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Repeat it, also on perturbed requests; each run counts towards the quota."),
+        typer.Option(
+            "--measure",
+            help="Repeat it, also on perturbed requests; each run counts towards the quota.",
+            rich_help_panel=_MEASURING,
+        ),
     ] = False,
-    cancel: Annotated[bool, typer.Option("--cancel", help="Cancel the unfinished runs.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is measured.")] = False,
-    timeout: Annotated[float | None, typer.Option(min=0, help="Seconds to wait at most.")] = None,
+    cancel: Annotated[
+        bool,
+        typer.Option(
+            "--cancel",
+            help="Cancel the unfinished runs.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = False,
+    wait: Annotated[
+        bool,
+        typer.Option(
+            "--wait",
+            help="Wait until it is measured.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = False,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Seconds to wait at most.",
+            rich_help_panel=_MEASURING,
+        ),
+    ] = None,
     as_json: JsonFlag = False,
     output: OutputFile = None,
     patience: PatienceOption = 30.0,

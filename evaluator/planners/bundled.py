@@ -12,6 +12,7 @@ from evaluator.core.planner import OfferedTool, Planner, PlannerReply, PlannerRe
 from evaluator.core.plans.abstaining import abstention
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.records import PlannerCall
+from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
@@ -313,7 +314,7 @@ def bundled_planner(*, name: str, suite: Suite) -> Planner:
     """
     entry = BUNDLED.get(name)
     if entry is None:
-        raise LookupError(f"there is no bundled planner {name!r}; there are: {', '.join(BUNDLED)}")
+        raise LookupError(no_such("bundled planner", name, BUNDLED))
     if entry.is_named_by_suites and suite.slug not in entry.suites:
         raise LookupError(
             f"the bundled planner {name} is an anchor of {', '.join(entry.suites)}; {suite.slug} does not name it"

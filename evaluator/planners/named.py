@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from evaluator.core.language_model import Ability, LanguageModel
 from evaluator.core.planner import Planner
+from evaluator.core.suggestions import likely_name, no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.turns import Role
@@ -40,6 +41,8 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
         except LookupError as error:
             raise PlannerNameError(*error.args) from None
     if not has_strategy(name) and ":" not in name:
+        if likely := likely_name(name, (*bundled_names(), *strategies())):
+            raise PlannerNameError(f"there is no planner {name!r}; did you mean {likely!r}?")
         raise PlannerNameError(
             f"there is no bundled planner {name!r}; there are: {', '.join(bundled_names())}; "
             f"nor a strategy of that name; there are: {', '.join(strategies())}"
@@ -71,6 +74,8 @@ WITHOUT_MODEL = "Strategies without a language model"
 WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
 TRAINED_FOR = OPENAGI.name
 """The shipped language models were trained for this catalogue of tools: only its strategies are offered with them."""
+_MODEL_SECONDS = 0.2
+"""Processor time per task of a shipped language model."""
 _OF_MODULES = (
     f"lumos/iterative:{LUMOS}/plan-iterative,ground={LUMOS}/ground-iterative", f"lumos/integrated:{LUMOS}/integrated",
 )  # fmt: skip
@@ -90,6 +95,8 @@ class OfflinePlanner:
     """Slugs of the suites whose requests it understands; empty: all."""
     lacking: tuple[str, ...] = ()
     """Slugs of the suites that lack the gold plans it needs."""
+    task_seconds: float = 0.0
+    """Processor time per task of its own computations, in seconds."""
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
@@ -110,16 +117,23 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
         for entry in BUNDLED.values()
     ]
     planners += [
-        OfflinePlanner(name=entry.name, group=WITHOUT_MODEL, description=entry.description, suites=entry.suites)
+        OfflinePlanner(
+            name=entry.name, group=WITHOUT_MODEL, description=entry.description, suites=entry.suites,
+            task_seconds=entry.task_seconds,
+        )
         for entry in strategies().values()
         if not entry.needs
-    ]
+    ]  # fmt: skip
     # The shipped language models were trained to generate within a constraint. The bare name is an alias of the
     # pretrained model, which is offered once.
     models = {shipped_folder(name): name for name in reversed(shipped_names()) if shipped_folder(name).is_dir()}
     planners += [
         OfflinePlanner(
-            name=f"{entry.name}:{model}", group=WITH_SHIPPED_MODEL, description=entry.description, suites=entry.suites
+            name=f"{entry.name}:{model}",
+            group=WITH_SHIPPED_MODEL,
+            description=entry.description,
+            suites=entry.suites,
+            task_seconds=_MODEL_SECONDS,
         )
         for entry in strategies().values()
         if entry.needs == {Ability.CONSTRAIN} and entry.catalogue == TRAINED_FOR
@@ -128,7 +142,7 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
     planners += [
         OfflinePlanner(
             name=name, group=WITH_SHIPPED_MODEL, description=strategies()[split_name(name)[0]].description,
-            suites=(_MODULES_SUITE,),
+            suites=(_MODULES_SUITE,), task_seconds=_MODEL_SECONDS,
         )
         for name in _OF_MODULES
     ]  # fmt: skip
@@ -142,5 +156,5 @@ def offline_planner(*, name: str, suite: Suite) -> Planner:
         PlannerNameError: it is no offline planner, or it does not understand the suite.
     """
     if name not in offline_planners():
-        raise PlannerNameError(f"there is no bundled planner {name!r}; there are: {', '.join(offline_planners())}")
+        raise PlannerNameError(no_such("bundled planner", name, offline_planners()))
     return planner_named(name=name, suite=suite)

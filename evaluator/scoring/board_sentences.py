@@ -36,15 +36,18 @@ class RankedRow:
     """The share of exact plans; None on suites without them."""
 
 
-def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = ()) -> list[Sentence]:
+def sentences(
+    *, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = (), place: str = "This board"
+) -> list[Sentence]:
     """The sentences of a board, at most six: who leads, then what the other metrics and random plans say against it.
 
     Args:
         summary: of the board.
         rows: the ranked ones, in their order.
         columns: of the suite, for the names of metrics.
+        place: subject of the sentence about the resolution.
     """
-    said = list(_sentences(summary=summary, rows=rows))
+    said = list(_sentences(summary=summary, rows=rows, place=place))
     if disagreement := _disagreement(summary.agreements or (), columns=columns):
         said.append((disagreement,))
     if summary.random_plans is not None:
@@ -52,12 +55,19 @@ def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequ
     return said
 
 
+def single(row: RankedRow, *, metric: str, tasks: int) -> str:
+    """The score of one planner, such as `gold scores 0.900 in Exact plan (95 % interval 0.850 to 0.930; 120 tasks).`"""
+    mean, _, range_ = _score(row).partition(", ")
+    notes = [range_, _interval(row).removeprefix("; "), f"{tasks} task{'' if tasks == 1 else 's'}"]
+    return f"{row.name} scores {mean} in {metric} ({'; '.join(filter(None, notes))})."
+
+
 def plain(sentence: Sentence, *, rows: Sequence[RankedRow]) -> str:
     """A sentence as text."""
     return "".join(part if isinstance(part, str) else rows[part].name for part in sentence)
 
 
-def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[Sentence]:
+def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str) -> Iterator[Sentence]:
     if not rows:
         yield ("No planner is ranked yet.",)
         return
@@ -85,13 +95,13 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow]) -> Iterator[
         )
     if summary.clear_lead is not None:
         second = summary.clear_lead.second
-        place = "" if summary.clear_lead == summary.lead else f" (rank {rows[second].rank})"
+        of_rank = "" if summary.clear_lead == summary.lead else f" (rank {rows[second].rank})"
         subject: Sentence = (0, " is") if summary.leaders > 1 else ("It is",)
-        yield *subject, " better than ", second, f"{place} by {_gap(summary.clear_lead, rows=rows)}."
+        yield *subject, " better than ", second, f"{of_rank} by {_gap(summary.clear_lead, rows=rows)}."
     if groups := _groups(summary.groups, rows=rows):
         yield (groups,)
     if summary.resolution is not None:
-        yield (f"This board can tell {_points(summary.resolution)} apart.",)
+        yield (f"{place} can tell {_points(summary.resolution)} apart.",)
 
 
 def _disagreement(agreements: Sequence[Agreement], *, columns: Sequence[Column]) -> str:

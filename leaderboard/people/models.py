@@ -28,7 +28,8 @@ class User(AbstractUser):
     """A person with an account. A custom model, so that fields can be added later."""
 
     queue_weight = models.PositiveSmallIntegerField(default=1)
-    """Set by the operator: a user with weight 2 gets twice the workers of one with weight 1."""
+    """Set by the operator: a user with weight 2 gets twice the workers of one with weight 1. The site's own account has
+    weight 0: its evaluations are leased only while nobody else's wait."""
     display_name = models.CharField(max_length=80, blank=True)
     """Name on the profile, which is public."""
     affiliation = models.CharField(max_length=120, blank=True)
@@ -47,7 +48,6 @@ class User(AbstractUser):
 
     class Meta(AbstractUser.Meta):
         constraints = [
-            models.CheckConstraint(condition=models.Q(queue_weight__gte=1), name="a_weight_is_at_least_one"),
             models.CheckConstraint(condition=models.Q(mails__in=Mails.values), name="a_known_choice_of_mails"),
             models.CheckConstraint(
                 condition=models.Q(closed_at=None) | models.Q(is_active=False), name="nobody_signs_in_to_what_is_closed"

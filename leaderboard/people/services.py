@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from knox.models import AuthToken
 
+from evaluator.core.suggestions import as_sentence, no_such
 from leaderboard.people.models import Scope, Team, TokenScopes, User, lock_owner
 from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
@@ -21,7 +22,7 @@ DEFAULT_SCOPES: Sequence[Scope] = (Scope.READ, Scope.SUBMIT)
 def check_scopes(scopes: Collection[str]) -> dict[str, list[str]]:
     """Errors of the scopes of a new token, by field; empty if valid."""
     if unknown := [scope for scope in scopes if scope not in Scope.values]:
-        return {"scopes": [f"There is no scope {unknown[0]!r}; there are: {', '.join(Scope.values)}."]}
+        return {"scopes": [as_sentence(no_such("scope", unknown[0], Scope.values))]}
     return {} if scopes else {"scopes": [f"Choose at least one of: {', '.join(Scope.values)}."]}
 
 

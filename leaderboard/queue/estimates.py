@@ -234,7 +234,10 @@ def expectation(*, measured: Throughput | None, line: Line) -> Expectation:
 
 
 def _work_until(own: float, *, line: Line) -> float:
-    """The work of all users until `own` seconds of the user's work are done, by fair share."""
+    """The work of all users until `own` seconds of the user's work are done, by fair share. Users with weight 0
+    wait for all others."""
+    if line.weight == 0:
+        return own + sum(min(waiting, own) if weight == 0 else waiting for waiting, weight in line.others)
     return own + sum(min(waiting, own * weight / line.weight) for waiting, weight in line.others)
 
 

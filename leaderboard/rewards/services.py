@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.suggestions import as_sentence, no_such
 from evaluator.rewards.function import Proposal
 from evaluator.rewards.process import WALL_SECONDS
 from evaluator.sandbox.limited_process import LimitExceededError
@@ -58,7 +59,8 @@ def accept_rewards(*, user: User, suite: str, proposals: Sequence[Proposal]) -> 
     """
     known = Suite.objects.filter(slug=suite, current=True).first()
     if known is None:
-        raise FieldErrors({"suite": [f"There is no suite {suite!r}."]})
+        current = Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True)
+        raise FieldErrors({"suite": [as_sentence(no_such("suite", suite, current))]})
     if not sees_gold(reader=user, suite=known):
         # Gold plans are the same on each split, and scores would reveal how close a plan is to them.
         why = f"This site evaluates {suite} on hidden data, whose gold plans are withheld: it gives no rewards for it."

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.suggestions import as_sentence, no_such
 from evaluator.planners.trials import ChatTrialSettings
 from evaluator.planners.trials.process import (
     GRACE_SECONDS,
@@ -64,7 +65,7 @@ def accept_test(*, user: User, data: PlannerData, suite: str = "") -> Job:
     if not current:
         raise FieldErrors({"suites": ["This site has no suites."]})
     if suite and suite not in current:
-        raise FieldErrors({"suites": [f"There is no suite {suite!r}; there are: {', '.join(current)}."]})
+        raise FieldErrors({"suites": [as_sentence(no_such("suite", suite, current))]})
     slug = suite or next(iter(current))
     if isinstance(called, ChatTrialSettings):
         if current[slug].in_turns:

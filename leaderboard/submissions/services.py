@@ -12,6 +12,7 @@ from typing import NamedTuple
 from django.db import transaction
 
 from evaluator.core.records import Outcome, Reason
+from evaluator.core.suggestions import as_sentence, no_such
 from evaluator.core.suites.hidden import HIDDEN
 from leaderboard.catalog.hidden_data import USUAL_DATA, DataChoice, DataRefusedError, in_asking_order
 from leaderboard.catalog.hidden_data import problems as data_problems
@@ -218,8 +219,8 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
         return [], {"suites": ["A suite is named twice."]}
     suites = {suite.slug: suite for suite in Suite.objects.filter(slug__in=slugs, current=True)}
     if unknown := [slug for slug in slugs if slug not in suites]:
-        known = ", ".join(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
-        return [], {"suites": [f"There is no suite {unknown[0]!r}; there are: {known or 'none yet'}."]}
+        known = Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True)
+        return [], {"suites": [as_sentence(no_such("suite", unknown[0], known))]}
     return [suites[slug] for slug in slugs], {}
 
 

@@ -17,6 +17,7 @@ _ACCOUNT_PAGES = [
 ]
 
 _DOCUMENTATION = [
+    path("", documents.index, name="index"),
     path("reference/", documents.reference, name="reference"),
     path("examples/<path:name>", documents.example_file, name="example"),
     path("pictures/<str:name>", documents.picture_file, name="picture"),

@@ -11,7 +11,7 @@ from typing import Any
 
 from evaluator.client.verify.documents import Row
 from evaluator.client.verify.fetching import MissingError
-from evaluator.client.verify.ranks import figures_of, score_tables
+from evaluator.client.verify.ranks import figures_of
 from evaluator.core import canonical_json
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult
 from evaluator.core.signatures.documents import KeyEntry, digested_keys
@@ -43,7 +43,13 @@ from evaluator.core.suites.base import Column
 from evaluator.scoring.board_agreement import with_agreement
 from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.board_table import BoardFacts, as_csv
-from evaluator.scoring.metrics.aggregate import TaskScore, indicators_of_samples, scores_of_samples, summarise_columns
+from evaluator.scoring.metrics.aggregate import (
+    TaskScore,
+    indicators_of_samples,
+    score_tables,
+    scores_of_samples,
+    summarise_columns,
+)
 from evaluator.scoring.metrics.paired import pair_tests
 from tests.fakes.serving import in_a_thread
 

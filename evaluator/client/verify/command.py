@@ -16,29 +16,57 @@ from evaluator.core.commands.options import JsonFlag
 SAMPLE = 20
 _SEED_BITS = 32
 
+_SAMPLE, _OFFLINE, _TRUST = "Sample of records", "Without a connection", "What you trust"
+
 
 def verify(
     url: Annotated[
         str, typer.Argument(metavar="[URL]", help="Of a board or of one of its snapshots; not needed with --offline.")
     ] = "",
     sample: Annotated[
-        int | None, typer.Option(min=0, help=f"Records to read, with their artefacts; default: {SAMPLE}.")
+        int | None,
+        typer.Option(
+            min=0,
+            help=f"Records to read, with their artefacts; default: {SAMPLE}.",
+            rich_help_panel=_SAMPLE,
+        ),
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Draws the same sample again; default: a new one.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Draws the same sample again; default: a new one.",
+            rich_help_panel=_SAMPLE,
+        ),
+    ] = None,
     download: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write all that was read, for --offline.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write all that was read, for --offline.",
+            rich_help_panel=_OFFLINE,
+        ),
     ] = None,
     offline: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Check a file of --download, without any connection.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Check a file of --download, without any connection.", rich_help_panel=_OFFLINE
+        ),
     ] = None,
     key: Annotated[
-        str, typer.Option(metavar="KEY", help="The operator's public key (base64) or its id; default: the pinned one.")
+        str,
+        typer.Option(
+            metavar="KEY",
+            help="The operator's public key (base64) or its id; default: the pinned one.",
+            rich_help_panel=_TRUST,
+        ),
     ] = "",
     head: Annotated[
         str,
         typer.Option(
             metavar="NUMBER:DIGEST",
             help="The newest snapshot in another reader's report: it must be in the history.",
+            rich_help_panel=_TRUST,
         ),
     ] = "",
     as_json: JsonFlag = False,

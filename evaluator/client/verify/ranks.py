@@ -13,7 +13,7 @@ from evaluator.core.signatures.statements import BoardSummary, SuiteFacts
 from evaluator.core.suites.base import Column
 from evaluator.scoring.board_agreement import RowFigures, agreements, exact_column, random_plans
 from evaluator.scoring.board_summary import summarise
-from evaluator.scoring.metrics.aggregate import TaskScore, mean_table
+from evaluator.scoring.metrics.aggregate import TaskScore, score_tables
 from evaluator.scoring.metrics.crossed import AnchorsError, normalised
 from evaluator.scoring.metrics.paired import DECIMALS, Scores, pair_tests, rank_ranges
 from evaluator.scoring.metrics.statistics import Interval
@@ -175,19 +175,3 @@ def _alike(one: Sequence[float | None], other: Sequence[float | None]) -> bool:
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=_SAME, abs_tol=_SAME)
         for a, b in zip(one, other, strict=False)
     )
-
-
-def score_tables(
-    *, column: Column, runs: Sequence[Runs], samples: int, upper: bool = False
-) -> tuple[Scores, list[str]]:
-    """All tasks of all rows in one table, NaN where a row has none, and the metric of each task."""
-    by_task = [[{result.task: result for result in run} for run in parts] for parts in runs]
-    metrics = {task: result.metric for parts in by_task for run in parts for task, result in run.items()}
-    places = {task: place for place, task in enumerate(metrics)}
-    width = samples if column.interval.over_scenes else 1
-    # Single precision, as the site keeps scores: they are rounded before they are compared.
-    scores = np.full((len(runs), len(places), width), np.nan, dtype=np.float32)
-    for row, parts in enumerate(by_task):
-        for task, values in mean_table(column=column, runs=parts, samples=samples, upper=upper).items():
-            scores[row, places[task]] = values
-    return scores, list(metrics.values())

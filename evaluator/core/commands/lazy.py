@@ -12,6 +12,7 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from evaluator.core.commands.exit_codes import ExitCode
+from evaluator.core.commands.groups import MOST_UNGROUPED, ORDER, heading_of
 from evaluator.core.commands.table import Entry, members_of, top_level
 
 _PANELS = {"client": "With a site"}
@@ -121,11 +122,17 @@ class SiteCommands(LazyGroup):
 
 def _write_parameters(parameters: Iterable[Any], *, ctx: Any, formatter: Any) -> None:
     sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    parameters = list(parameters)
+    options = [parameter for parameter in parameters if parameter.param_type_name == "option"]
+    has_groups = len(options) > MOST_UNGROUPED
+    # In one order in all commands, whatever that of the options is; panels of a command's own come after.
+    sections |= {heading: [] for heading in ORDER if has_groups}
     for parameter in parameters:
         if (record := parameter.get_help_record(ctx)) is None:
             continue
         is_argument = parameter.param_type_name == "argument"
-        heading = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else "Options")
+        shared = heading_of(parameter.opts[-1]) if has_groups and not is_argument else "Options"
+        heading = getattr(parameter, "rich_help_panel", None) or ("Arguments" if is_argument else shared)
         label, text = record
         sections.setdefault(heading, []).append((_TYPE.sub(r"<\1>", label), text))
     # Last: the options that many commands share.

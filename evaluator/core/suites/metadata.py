@@ -31,8 +31,8 @@ SECTIONS = (
     "Distribution",
     "Maintenance",
 )
-_KEYS = {"licence", "published", "citation", "keywords", "creators", "url", "live", "files", "fields"}
-_OPTIONAL = {"url", "live", "files", "fields"}
+_KEYS = {"licence", "published", "citation", "keywords", "creators", "url", "live", "files", "fields", "task_seconds"}
+_OPTIONAL = {"url", "live", "files", "fields", "task_seconds"}
 _COMPOSITION = "## Composition\n"
 _STEP_BY_STEP = (
     "This suite is `{whole}` step by step, with its requests, inputs and references: planners see the result of each "
@@ -87,6 +87,13 @@ class Metadata:
     files: tuple[ReleasedFile, ...]
     """Where the requests are others' data; empty: they follow from this repository."""
     fields: tuple[ReleasedField, ...]
+    task_seconds: float | None = None
+    """Processor time per task of evaluating the gold plans, in seconds, with the bundled experts and `MEASURED_SAMPLES`
+    samples where plans are executed; None: not measured. Planners' own time comes on top."""
+
+
+MEASURED_SAMPLES = 12
+"""Samples per task at which `task_seconds` of an executed suite is measured."""
 
 
 def metadata_of(slug: str) -> Metadata:
@@ -113,6 +120,7 @@ def metadata_of(slug: str) -> Metadata:
         is_live=content.get("live", False),
         files=tuple(ReleasedFile(**entry) for entry in content.get("files", ())),
         fields=tuple(ReleasedField(**entry) for entry in content.get("fields", ())),
+        task_seconds=content.get("task_seconds"),
     )
 
 

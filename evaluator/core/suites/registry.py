@@ -25,6 +25,7 @@ from types import ModuleType
 from typing import Any, Protocol
 
 from evaluator.core.commands.table import SUITES_VARIABLE
+from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
 
 
@@ -194,7 +195,7 @@ def entry_of(slug: str) -> Entry:
     try:
         return _entries()[slug]
     except KeyError:
-        raise LookupError(f"there is no suite {slug!r}; there are: {', '.join(_entries())}") from None
+        raise LookupError(no_such("suite", slug, _entries())) from None
 
 
 @cache

@@ -32,6 +32,7 @@ from typing import Any, cast
 
 from evaluator.core import canonical_json
 from evaluator.core.expert import Expert, ExpertSpec
+from evaluator.core.suggestions import no_such
 from evaluator.execution.experts.checkpoints import (
     Checkpoint,
     FetchError,
@@ -111,7 +112,7 @@ def load_profile(
     """
     path = folder / f"{name}.toml"
     if not path.is_file():
-        raise ProfileError(f"no profile {name!r}; there are: {', '.join(profile_names(folder=folder))}")
+        raise ProfileError(no_such("profile", name, profile_names(folder=folder)))
     content = tomllib.loads(path.read_text(encoding="utf-8"))
     try:
         available = _weights(content=content, path=path, chosen=weights)

@@ -7,6 +7,7 @@ without arguments. Optional attributes:
 - `optional`: abilities of a language model that it can do without; `with_model=True` makes it use one
 - `option`: description of an option, made with `option="..."` and named `STRATEGY@OPTION[:MODEL]`; with `option_first`
   also `STRATEGY:OPTION:MODEL`
+- `task_seconds`: processor time per task of its own computations, in seconds, where it is more than a hundredth
 - `in_turns`: understands only suites in turns; `modules` are then roles with their own model:
   `STRATEGY:MODEL,ROLE=MODEL`
 
@@ -20,8 +21,8 @@ from importlib import import_module
 from types import MappingProxyType
 
 from evaluator.core.language_model import Ability
-from evaluator.core.naming import similar_names
 from evaluator.core.strategy import Strategy
+from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries, suites_in_turns, suites_of_catalogue
 from evaluator.planners.language_models.choosing import FORMS
@@ -52,6 +53,8 @@ class StrategyEntry:
     """Whether it acts step by step, and understands only suites in turns."""
     modules: tuple[str, ...] = ()
     """Roles that may have their own language model."""
+    task_seconds: float = 0.0
+    """Processor time per task of its own computations, in seconds, without its language model."""
 
     @property
     def suites(self) -> tuple[str, ...]:
@@ -88,6 +91,7 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 option_first=getattr(strategy, "option_first", False),
                 in_turns=getattr(strategy, "in_turns", False),
                 modules=getattr(strategy, "modules", ()),
+                task_seconds=getattr(strategy, "task_seconds", 0.0),
             )
     return MappingProxyType(dict(sorted(entries.items())))
 
@@ -151,9 +155,7 @@ def named_strategy(name: str) -> StrategyEntry:
     base, at, option = strategy.partition("@")
     known = strategies()
     if base not in known:
-        near = similar_names(base, known)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise PlannerNameError(f"there is no strategy {base!r}{hint}; there are: {', '.join(known)}")
+        raise PlannerNameError(no_such("strategy", base, known))
     entry = known[base]
     if at:
         if not entry.option:

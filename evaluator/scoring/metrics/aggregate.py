@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
@@ -296,6 +297,32 @@ def mean_table(
     common = [task for task in tables[0] if all(task in table for table in tables[1:])]
     means = {task: np.mean([table[task] for table in tables], axis=0) for task in common}
     return {task: mean for task, mean in means.items() if not np.isnan(mean).any()}
+
+
+def score_tables(
+    *, column: Column, runs: Sequence[Sequence[Sequence[TaskScore]]], samples: int, upper: bool = False
+) -> tuple[NDArray[np.float32], list[str]]:
+    """The values of several rows in one table, and the metric of each task.
+
+    Args:
+        column: the column.
+        runs: for each row the results of each run that it shows: usually one.
+        samples: number of samples of an executed task.
+        upper: whether undecided tasks count as the better value instead of 0.
+
+    Returns:
+        (rows, tasks, samples), one sample for judged plans; NaN where a row has no value.
+    """
+    by_task = [[{result.task: result for result in run} for run in parts] for parts in runs]
+    metrics = {task: result.metric for parts in by_task for run in parts for task, result in run.items()}
+    places = {task: place for place, task in enumerate(metrics)}
+    width = samples if column.interval.over_scenes else 1
+    # Single precision, as the site keeps scores: they are rounded before they are compared.
+    scores = np.full((len(runs), len(places), width), np.nan, dtype=np.float32)
+    for row, parts in enumerate(by_task):
+        for task, values in mean_table(column=column, runs=parts, samples=samples, upper=upper).items():
+            scores[row, places[task]] = values
+    return scores, list(metrics.values())
 
 
 def _interval_of_runs(*, column: Column, runs: Sequence[Sequence[TaskScore]], samples: int) -> Interval | None:

@@ -38,6 +38,7 @@ from leaderboard.boards.web.plots import COSTS, Sample, bests, cost_samples, par
 from leaderboard.catalog.models import CONDITION_COLUMNS, Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.catalog.web.api import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
+from leaderboard.catalog.web.named import no_suite, suite_named
 from leaderboard.evaluations.results.filters import written
 from leaderboard.platform.api.examples import (
     DIGEST,
@@ -329,7 +330,7 @@ class SnapshotsView(Selected, ListView[Snapshot]):
     def get_queryset(self) -> QuerySet[Snapshot]:
         suites = Suite.objects.filter(slug=self.kwargs["slug"])
         if not suites:
-            raise NotFound("There is no such suite.")
+            raise no_suite(self.kwargs["slug"])
         return Snapshot.objects.filter(suite__in=suites).select_related("suite", "signature").defer("stored", "packed")
 
 
@@ -438,7 +439,7 @@ class BoardTasksView(ApiView):
 
 
 def _newest_board(slug: str) -> tuple[Suite, Snapshot]:
-    suite = get_object_or_404(Suite, slug=slug, current=True)
+    suite = suite_named(slug)
     snapshot = latest_snapshot(suite=suite)
     if snapshot is None:
         raise NotFound(f"Nothing was published on the board {slug} yet.")

@@ -370,11 +370,6 @@ def unbroken(text: str) -> str:
     return _UNBROKEN.sub("\N{NO-BREAK SPACE}", text)
 
 
-def first_rows(*, suite: Suite, content: BoardContent, rows: int) -> Table:
-    """The first rows of a board, for the start page."""
-    return board_table(suite=suite, content=content, selection=Selection(per_page=rows))
-
-
 def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
     """Unranked evaluations as JSON values, since they are part of the page's ETag."""
     return [

@@ -7,13 +7,13 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof, keys_document, snapshot_proof, withdrawals_document
 from leaderboard.catalog.models import Suite
+from leaderboard.catalog.web.named import no_suite
 from leaderboard.evaluations.visibility import RELATED, not_shared, records_are_open, visible_evaluations, withheld_from
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EVALUATION_ID, EXAMPLE_SUITE, ROW, example
 from leaderboard.platform.api.shapes import Output
@@ -99,7 +99,7 @@ class WithdrawalsView(ApiView):
     @extend_schema(responses=WithdrawalsOutput)
     def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
         if not Suite.objects.filter(slug=slug).exists():
-            raise NotFound("There is no such suite.")
+            raise no_suite(slug)
         return Response(WithdrawalsOutput(withdrawals_document(slug).model_dump(mode="json")).data)
 
 

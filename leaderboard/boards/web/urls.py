@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards.web import export_views, heat_views, plot_views, previews, views
+from leaderboard.boards.web import export_views, heat_views, home_views, plot_views, previews, views
 
 app_name = "boards"
 
@@ -10,8 +10,8 @@ _SUITE = r"^boards/(?P<suite>[-a-zA-Z0-9_]+)"
 _FILE = r"\.(?P<extension>csv|json|bib|parquet)$"
 
 urlpatterns = [
-    path("", views.home, name="home"),
-    path("docs/", views.docs, name="docs"),
+    path("", home_views.home, name="home"),
+    path("docs/endpoint/", views.docs, name="docs"),
     path("feed.atom", export_views.site_feed, name="site-feed"),
     path("boards/<slug:suite>/", views.board, name="board"),
     path("boards/<slug:suite>/plots/", plot_views.plots, name="plots"),

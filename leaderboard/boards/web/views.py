@@ -1,4 +1,4 @@
-"""Public pages: the start page, boards, snapshots, causes, and the guide to endpoints."""
+"""Public pages: boards, snapshots, causes, and the guide to endpoints."""
 
 import re
 import time
@@ -14,23 +14,22 @@ from django.views.decorators.http import require_safe
 from evaluator.core import canonical_json
 from evaluator.core.suites.reference_rows import reference_digest
 from evaluator.scoring.metrics.undecided import ranged
-from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of, contents_of
+from leaderboard.boards.contents import AllVersion, BoardContent, all_content, all_version, content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.selecting import HIDE, PAGE_SIZES, PER_PAGE, Selection, read_selection, tidied
 from leaderboard.boards.services import (
     conditions_of,
     latest_snapshot,
-    latest_snapshots,
     snapshots_of,
     unranked,
 )
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_figures
-from leaderboard.boards.web.presenters import answer_of, board_table, first_rows, progress_rows
+from leaderboard.boards.web.presenters import answer_of, board_table, progress_rows
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
-from leaderboard.catalog.models import Suite, current_suites
+from leaderboard.catalog.models import Suite
 from leaderboard.causes.counting import causes_of_rows, version_of_rows
 from leaderboard.evaluations.models import Conditions
 from leaderboard.evaluations.results.filters import written
@@ -39,37 +38,11 @@ from leaderboard.help.documents.chapters import GROUPS
 from leaderboard.platform.http.caching import render_late, tagged_page
 from leaderboard.platform.lru_cache import Mark, SharedCache
 
-FIRST_ROWS = 5
-"""Rows of each board on the start page."""
 MOST_WAITING = 20
 SNAPSHOTS_PER_PAGE = 50
 _MOST_STATES = 100
 _BESIDE_THE_FORM = ("sort", "reference", *PARAMETERS, *Conditions._fields)
 """Parameters of the board page that have no control in its form."""
-
-
-@require_safe
-def home(request: HttpRequest) -> HttpResponse:
-    """An introduction, and the first rows of every board."""
-    suites = current_suites()
-    snapshots = latest_snapshots(suites=suites)
-    parts = [[s.digest, s.title, s.description, name_of(snapshots.get(s.pk))] for s in suites]
-
-    def make() -> HttpResponse:
-        contents = contents_of(snapshots.values())
-        boards = [
-            {
-                "suite": suite,
-                "snapshot": snapshot,
-                "answer": answer_of(suite=suite, content=contents[snapshot.pk])[:2] if snapshot else [],
-                "table": snapshot and first_rows(suite=suite, content=contents[snapshot.pk], rows=FIRST_ROWS),
-            }
-            for suite in suites
-            for snapshot in [snapshots.get(suite.pk)]
-        ]
-        return render(request, "boards/home.html", {"boards": boards})
-
-    return tagged_page(request=request, parts=parts, make=make)
 
 
 @require_safe

@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db.models import Count, Prefetch, QuerySet
-from django.shortcuts import get_object_or_404
 from django.utils.functional import cached_property
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -11,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite, Task
+from leaderboard.catalog.web.named import suite_named
 from leaderboard.evaluations.visibility import not_shared, sees_gold
 from leaderboard.evaluations.withheld import open_attributes
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, PLAN, WHEN, example
@@ -174,4 +174,4 @@ class TasksView(Selected, ListView[Task]):
 
     @cached_property
     def _suite(self) -> Suite:
-        return get_object_or_404(Suite, slug=self.kwargs["slug"], current=True)
+        return suite_named(self.kwargs["slug"])

@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from evaluator.scoring.causes.taxonomy import Cause
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
-from leaderboard.catalog.models import Suite
+from leaderboard.catalog.web.named import suite_named
 from leaderboard.causes.counting import MOST_ROWS, causes_of_rows
 from leaderboard.evaluations.visibility import RELATED, visible_runs
 from leaderboard.evaluations.web.gathering import gather
@@ -113,7 +113,7 @@ class BoardCausesView(ApiView):
 
     @extend_schema(responses=BoardCausesOutput)
     def get(self, request: Request, slug: str) -> Response:  # noqa: ARG002 - the base class's
-        suite = get_object_or_404(Suite, slug=slug, current=True)
+        suite = suite_named(slug)
         snapshot = latest_snapshot(suite=suite)
         if snapshot is None:
             raise NotFound(f"Nothing was published on the board {slug} yet.")

@@ -11,6 +11,7 @@ from operator import and_, itemgetter
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
+from evaluator.core.suggestions import likely_name
 from leaderboard.platform.problems import FieldErrors
 
 MANY = 14
@@ -255,7 +256,9 @@ def one_of(known: Callable[[], Iterable[str]] | Iterable[str]) -> Callable[[str]
     def read_text(text: str) -> str:
         values = list(known() if callable(known) else known)
         if text not in values:
-            raise ValueError(f"{text!r} is none of: {', '.join(values)}.")
+            likely = likely_name(text, values)
+            hint = f" Did you mean {likely!r}?" if likely else ""
+            raise ValueError(f"{text!r} is none of: {', '.join(values)}.{hint}")
         return text
 
     return read_text

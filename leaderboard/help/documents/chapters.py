@@ -26,6 +26,8 @@ class Chapter(NamedTuple):
     slug: str
     title: str
     """In the list of chapters; the page has the title of the file."""
+    about: str
+    """What a reader finds in it, for the index."""
 
 
 class Group(NamedTuple):
@@ -60,55 +62,102 @@ class Page(NamedTuple):
 
 
 GROUPS: Sequence[Group] = (
-    Group("Tutorial", (Chapter("tutorial", "First evaluation"),)),
+    Group(
+        "Tutorial",
+        (
+            Chapter(
+                "tutorial",
+                "First evaluation",
+                "Start an arena on your machine, write a planner of 30 lines, and see it ranked.",
+            ),
+        ),
+    ),
     Group(
         "How to",
         (
-            Chapter("submitting", "Submit a planner"),
-            Chapter("ci", "Evaluate from a pipeline"),
-            Chapter("extending", "Extend PlanArena"),
-            Chapter("paper-profile", "Run the papers' experts"),
-            Chapter("install", "Install a site"),
-            Chapter("size", "Size a site"),
-            Chapter("secure", "Secure a site"),
-            Chapter("watch", "Watch a site"),
-            Chapter("back-up", "Back up and restore"),
-            Chapter("upgrade", "Upgrade"),
+            Chapter(
+                "submitting",
+                "Submit a planner",
+                "Endpoints, language models, checkpoints, plan files and agents: what each needs, and how it runs.",
+            ),
+            Chapter(
+                "ci", "Evaluate from a pipeline", "Evaluate every commit, and fail the build when the score drops."
+            ),
+            Chapter(
+                "extending", "Extend PlanArena", "Add a suite, a strategy, a kind of planner, an expert or a metric."
+            ),
+            Chapter("paper-profile", "Run the papers' experts", "Run the papers' own checkpoints on a GPU."),
+            Chapter("install", "Install a site", "Requirements, settings to choose, processes, Kubernetes."),
+            Chapter("size", "Size a site", "How many workers, how much disk, and what limits throughput."),
+            Chapter(
+                "secure", "Secure a site", "Accounts, secrets, outgoing calls, and the sandbox of submitted models."
+            ),
+            Chapter("watch", "Watch a site", "Metrics, logs, traces, alerts, and what to do when something hangs."),
+            Chapter("back-up", "Back up and restore", "Backups that are checked, and how to restore them."),
+            Chapter("upgrade", "Upgrade", "From one release to the next without losing evaluations."),
         ),
     ),
     Group(
         "Reference",
         (
-            Chapter("suites", "Suites"),
-            Chapter("scoring", "Scores and causes"),
-            Chapter("planners", "Strategies and models"),
-            Chapter("api", "The API"),
-            Chapter("cli", "The command line"),
-            Chapter("settings", "Settings"),
-            Chapter("privacy", "Privacy"),
+            Chapter("suites", "Suites", "Every suite: its requests, tools, data, conditions and datasheet."),
+            Chapter(
+                "scoring",
+                "Scores and causes",
+                "How plans are executed, judged and scored, and why a task is below gold.",
+            ),
+            Chapter(
+                "planners",
+                "Strategies and models",
+                "The papers' strategies, the bundled language models, and training.",
+            ),
+            Chapter("api", "The API", "Authentication, pages of results, errors, webhooks."),
+            Chapter("cli", "The command line", "Every command and its options."),
+            Chapter("settings", "Settings", "Every environment variable and its default."),
+            Chapter("privacy", "Privacy", "What is stored about you, for how long, and how to delete it."),
         ),
     ),
     Group(
         "Explanation",
         (
-            Chapter("boards", "Boards, ranks, visibility"),
-            Chapter("turns", "Suites in turns"),
-            Chapter("validity", "What the figures mean"),
+            Chapter(
+                "boards",
+                "Boards, ranks, visibility",
+                "How to read a board: first lines, ranks, intervals, anchors, signatures, who sees what.",
+            ),
+            Chapter("turns", "Suites in turns", "How planners act step by step, and what counts as a turn."),
+            Chapter(
+                "validity",
+                "What the figures mean",
+                "Whether the measures rank good plans above bad ones, and whether results repeat.",
+            ),
         ),
     ),
     Group(
         "Studies",
         (
-            Chapter("reproducing", "Reproducing the figures"),
-            Chapter("statistics", "Power and errors of ranks"),
-            Chapter("judged-suites", "Anchors and damage"),
-            Chapter("toolworld", "toolworld"),
-            Chapter("controlllm", "ControlLLM"),
-            Chapter("lumos", "LUMOS"),
-            Chapter("arc", "A program writer for ARC"),
-            Chapter("constraints", "Constraints and task feedback"),
-            Chapter("rltf-preregistration", "Pre-registration of RLTF"),
-            Chapter("speed", "Speed"),
+            Chapter(
+                "reproducing",
+                "Reproducing the figures",
+                "Which results are equal on two machines, and which only agree.",
+            ),
+            Chapter(
+                "statistics", "Power and errors of ranks", "What differences a board can detect, and how often it errs."
+            ),
+            Chapter("judged-suites", "Anchors and damage", "Scores of damaged gold plans and trivial planners."),
+            Chapter(
+                "toolworld", "toolworld", "Expert accuracy and scores on the executed suite of ControlLLM's tools."
+            ),
+            Chapter("controlllm", "ControlLLM", "The paper's figures beside ours."),
+            Chapter("lumos", "LUMOS", "The paper's figures beside ours."),
+            Chapter("arc", "A program writer for ARC", "Training a writer of programs for grid tasks."),
+            Chapter(
+                "constraints",
+                "Constraints and task feedback",
+                "What constrained generation is worth, and what feedback from tasks adds.",
+            ),
+            Chapter("rltf-preregistration", "Pre-registration of RLTF", "The hypotheses, written before the runs."),
+            Chapter("speed", "Speed", "Time per task, and what the store of steps saves."),
         ),
     ),
 )
@@ -211,14 +260,21 @@ def _rewrite_links(token: Token) -> None:
         if child.type == "link_open":
             child.attrSet("href", _target(str(child.attrGet("href"))))
         elif child.type == "image":
-            child.attrs |= {"src": reverse("handbook:picture", args=[str(child.attrGet("src"))]), **_size(child)}
+            child.attrs |= {
+                "src": reverse("handbook:picture", args=[str(child.attrGet("src"))]),
+                **size_of(str(child.attrGet("src"))),
+            }
 
 
-def _size(image: Token) -> dict[str, str | int | float]:
-    """Width and height, so that the layout does not shift when the picture loads."""
-    path = picture(str(image.attrGet("src")))
+def size_of(name: str) -> dict[str, str | int | float]:
+    """Attributes of an image: width and height in pixels, so that the layout does not shift when the picture loads.
+
+    Raises:
+        LookupError: `docs/` has no picture of this name.
+    """
+    path = picture(name)
     if path is None:
-        raise LookupError(f"docs/ has no picture {image.attrGet('src')}.")
+        raise LookupError(f"docs/ has no picture {name}.")
     # From the IHDR chunk of the PNG.
     width, height = struct.unpack(">II", path.read_bytes()[16:24])
     return {"width": width, "height": height, "loading": "lazy"}

@@ -5,9 +5,16 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from leaderboard.help.documents.chapters import BY_SLUG, GROUPS, example, page_of, picture
+from leaderboard.help.documents.chapters import BY_SLUG, GROUPS, example, page_of, picture, size_of
 from leaderboard.help.documents.reference import api_topics
 from leaderboard.platform.http.well_known import contact_link
+
+
+@require_safe
+def index(request: HttpRequest) -> HttpResponse:
+    """Two short guides, and all chapters."""
+    pictures = {name: size_of(f"{name}.png") for name in ("board", "submit")}
+    return render(request, "help/index.html", {"groups": GROUPS, "slug": "index", "pictures": pictures})
 
 
 @require_safe

@@ -6,10 +6,10 @@ import io
 import socket
 import sys
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.management import call_command
@@ -18,11 +18,14 @@ from rich.console import Console
 
 from evaluator.core.private_files import keep_private
 from evaluator.planners.bundled import BUNDLED, each_once
+from evaluator.planners.named import offline_planners
+from leaderboard.boards.anchors import GOLD
+from leaderboard.catalog.durations import task_seconds
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
-from leaderboard.evaluations.states import FINAL
 from leaderboard.operations.demo.processes import DemoError, Supervisor, interruptible
+from leaderboard.operations.demo.progress import SUITE
 from leaderboard.platform.environment import BASE_DIR
 from leaderboard.queue.launching import local_launcher
 from leaderboard.submissions.anchors import anchors_of, submit_anchors
@@ -195,27 +198,58 @@ def only_demo_of(data: Path) -> Iterator[Path]:
 
 
 def strategies_of(suite: str) -> list[str]:
-    """The strategies that the demo evaluates on the suite with this slug; empty if all planners are anchors."""
-    return [name for name in anchors_of(suite) if name not in BUNDLED][-STRATEGIES:]
+    """The strategies that the demo evaluates on the suite with this slug, cheapest first; empty if all planners are
+    anchors."""
+    planners = offline_planners()
+    names = [name for name in anchors_of(suite) if name not in BUNDLED][-STRATEGIES:]
+    return sorted(names, key=lambda name: planners[name].task_seconds)
 
 
-def fill_boards(console: Console) -> None:
-    """Submit the anchors and a few strategies on every suite: first suites that execute nothing, then by size.
+class Entry(NamedTuple):
+    """A planner that the demo evaluates on a suite."""
 
-    Planners that have an evaluation are skipped. Suites that this machine cannot evaluate are skipped with a message.
+    suite: str
+    planner: str
+    seconds: float
+    """Expected processor time."""
+    opens: bool
+    """Whether it belongs to the first planners of one of the first boards."""
+
+
+def queue_order(suites: Sequence[Suite]) -> list[Entry]:
+    """What fills the boards of these suites, in the order in which it is evaluated.
+
+    Suites that execute nothing, then `SUITE`, first get a ranked planner and the gold plans: a board without the former
+    has no leader, and one without the latter no scale. Everything else follows by its expected processor time.
+    """
+    entries = [entry for suite in suites for entry in _entries(suite)]
+    return sorted(entries, key=lambda entry: (not entry.opens, entry.seconds))
+
+
+def _entries(suite: Suite) -> Iterator[Entry]:
+    strategies, anchors = strategies_of(suite.slug), each_once(suite.slug)
+    gold = [name for name in anchors if name == GOLD]
+    opening = [*strategies[:1], *gold] if suite.slug == SUITE or not (suite.runs_experts or suite.in_turns) else []
+    tasks, gold_seconds, planners = suite.tasks.count(), task_seconds(suite), offline_planners()
+    for name in dict.fromkeys([*opening, *anchors, *strategies]):
+        seconds = tasks * (gold_seconds + planners[name].task_seconds)
+        yield Entry(suite.slug, name, seconds, opens=name in opening)
+
+
+def fill_boards(*, console: Console, suites: Sequence[Suite]) -> list[Evaluation]:
+    """Submit the anchors and a few strategies on these suites in `queue_order`, and return their evaluations.
+
+    Planners that have an evaluation keep it. Suites that this machine cannot evaluate are skipped with a message.
     """
     submitted: list[Evaluation] = []
-    suites = Suite.objects.filter(current=True)
-    for suite in sorted(suites, key=lambda suite: (suite.runs_experts, suite.tasks.count())):
-        names = [*each_once(suite.slug), *strategies_of(suite.slug)]
+    refused: set[str] = set()
+    titles = {suite.slug: suite.title for suite in suites}
+    for entry in queue_order(suites):
+        if entry.suite in refused:
+            continue
         try:
-            submitted += submit_anchors(suite=suite.slug, names=names)
+            submitted += submit_anchors(suite=entry.suite, names=[entry.planner])
         except NotReadyError as error:
-            console.print(f"{suite.title} is left out: {error}", style="yellow", markup=False)
-    waiting = [evaluation for evaluation in submitted if evaluation.state not in FINAL]
-    if waiting:
-        console.print(
-            f"{len(waiting)} further evaluations fill the boards of all suites in the background; --planner leaves "
-            "them out.",
-            markup=False,
-        )
+            refused.add(entry.suite)
+            console.print(f"{titles[entry.suite]} is left out: {error}", style="yellow", markup=False)
+    return submitted

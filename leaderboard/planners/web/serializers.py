@@ -10,7 +10,7 @@ from leaderboard.planners.data import HEADER_NAME, HEADER_VALUE, NAME
 from leaderboard.planners.kinds import FIELDS, KINDS, fields_of, kinds_with
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.api.examples import example
-from leaderboard.platform.api.shapes import Input
+from leaderboard.platform.api.shapes import Input, NamedChoiceField
 from leaderboard.platform.fields import SeenBy
 
 _KIND = next(iter(KINDS))
@@ -30,7 +30,7 @@ class PlannerInput(Input):
     """A planner to enter. What its kind needs is checked by the service, so that the page gives the same answers."""
 
     name = NAME.api_field()
-    kind = serializers.ChoiceField(choices=PlannerKind.choices)
+    kind = NamedChoiceField("kind of planner", choices=PlannerKind.choices)
 
     def get_fields(self) -> dict[str, Any]:
         """With the fields of all kinds."""

@@ -9,6 +9,7 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from evaluator.core.naming import did_you_mean
+from evaluator.core.suggestions import as_sentence, no_such
 
 M = TypeVar("M", bound=Model)
 _MOST_UNKNOWN = 10
@@ -52,6 +53,24 @@ class Input(serializers.Serializer[Any]):
         body = cls(data=request.data)
         body.is_valid(raise_exception=True)
         return dict(body.validated_data)
+
+
+class NamedChoiceField(serializers.ChoiceField):
+    """A choice whose error suggests the value that was probably meant."""
+
+    def __init__(self, what: str, **options: Any) -> None:
+        """`what` is the noun, such as `kind of planner`; other arguments are those of `ChoiceField`."""
+        super().__init__(**options)
+        self._what = what
+
+    def to_internal_value(self, data: Any) -> Any:
+        """The value of the choice."""
+        try:
+            return super().to_internal_value(data)
+        except serializers.ValidationError:
+            known = [str(choice) for choice in self.choices]
+            text = as_sentence(no_such(self._what, str(data), known))
+            raise serializers.ValidationError(text, code="invalid_choice") from None
 
 
 class Output(serializers.Serializer[Any]):

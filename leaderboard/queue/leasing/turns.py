@@ -1,4 +1,5 @@
 """Fair order of leases: by leases relative to the weights of users and teams, then the operators' priority, then age.
+Users with weight 0 come last.
 
 New and slow planners may have to wait for others first (`time_slices.py`). Among the evaluations of one user, the
 user's own priority comes before age; it does not affect other users.
@@ -220,7 +221,8 @@ had AS MATERIALIZED (
     ) counted GROUP BY user_id, team_id
 ),
 users AS MATERIALIZED (
-    SELECT id, coalesce((SELECT sum(leases) FROM had WHERE user_id = owner.id), 0)::float8 / queue_weight AS share
+    SELECT id, CASE WHEN queue_weight = 0 THEN 'Infinity'::float8
+        ELSE coalesce((SELECT sum(leases) FROM had WHERE user_id = owner.id), 0)::float8 / queue_weight END AS share
     FROM people_user owner WHERE id IN (SELECT user_id FROM due)
 ),
 teams AS MATERIALIZED (

@@ -17,7 +17,7 @@ from leaderboard.planners.kinds.called import EndpointKind
 from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
 from leaderboard.platform.api.examples import EXAMPLE_SUITE, PLAN, TOO_MANY_JOBS, example, example_of
-from leaderboard.platform.api.shapes import Input
+from leaderboard.platform.api.shapes import Input, NamedChoiceField
 from leaderboard.platform.api.views import ApiView
 from leaderboard.queue.models import Job
 from leaderboard.queue.web.jobs_api import JOB_EXAMPLE, JobOutput, JobView, accepted
@@ -34,7 +34,8 @@ _CHAT = [ChatKind.kind.value]
 class EndpointTestInput(Input):
     """An endpoint or a chat endpoint to call once."""
 
-    kind = serializers.ChoiceField(
+    kind = NamedChoiceField(
+        "kind of planner that can be tested",
         choices=_TESTABLE,
         required=False,
         default=EndpointKind.kind.value,

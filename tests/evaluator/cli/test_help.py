@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app, leaves, program
 from evaluator.client.shapes import PlannerEntry
 from evaluator.client.submitting import FIELD_OPTIONS
+from evaluator.core.commands.groups import MOST_UNGROUPED
 from gpu_jobs.__main__ import parser
 from leaderboard.evaluations.web.reports.command import application
 from leaderboard.wiring.console import usage
@@ -53,6 +54,21 @@ def test_options_of_submit_are_in_groups_by_kind_of_planner(help_of):
     assert {"--timeout", "--header"} < options["With --chat or the URL of an endpoint"]
     assert options["Options"] == {"--json", "--output", "--url", "--patience", "--help"}
     assert max(map(len, options.values())) < 12
+
+
+def test_long_helps_list_their_options_in_groups(help_of):
+    long, ungrouped = {}, {}
+    for words, command in leaves():
+        options = [parameter for parameter in command.params if parameter.param_type_name == "option"]
+        if len(options) > MOST_UNGROUPED:
+            headings = re.findall(r"^(\S.*):$((?:\n(?: +.*)?)+)", help_of(words), re.MULTILINE)
+            groups = {heading: len(re.findall(r"^  --", lines, re.MULTILINE)) for heading, lines in headings}
+            long[words] = groups
+            if len(groups) < 2 or max(groups.values()) > 10:
+                ungrouped[words] = groups
+    assert ungrouped == {}
+    assert list(long["evaluate"])[:2] == ["Suite and data", "Planner"]
+    assert all(list(groups)[-1] == "Options" for groups in long.values())
 
 
 def test_every_field_of_a_planner_is_an_option_of_submit_or_follows_from_others():

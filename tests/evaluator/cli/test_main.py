@@ -50,7 +50,10 @@ def test_bad_usage_is_exit_code_2_with_a_sentence():
     cases = [
         (("suites", "show", "nope"), "there is no suite 'nope'; there are: openagi"),
         (("evaluate", "--suite", "nope"), "there is no suite"),
-        (("evaluate", "--planner", "nope"), "there is no bundled planner 'nope'; there are: gold"),
+        (("evaluate", "--planner", "weather"), "there is no bundled planner 'weather'; there are: gold"),
+        (("evaluate", "--planner", "glod"), "there is no planner 'glod'; did you mean 'gold'?"),
+        (("suites", "show", "opnagi"), "there is no suite 'opnagi'; did you mean 'openagi'?"),
+        (("evaluate", "--planner", "localhost:9/plan"), "did you mean 'http://localhost:9/plan'?"),
         (("evaluate", "--planner", "hugginggpt"), "needs a language model that can generate"),
         (("evaluate", "--planner", "http://user:pw@host/"), "user name or password"),
         (("evaluate", "--tasks", "0-999"), "has no task '999'"),

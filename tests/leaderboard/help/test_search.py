@@ -144,7 +144,7 @@ def test_the_documentation_of_this_release_is_found():
         return documentation().find(words=words, limit=1)[0].url
 
     assert first("pass^k outcome consistency") == "/docs/validity/#consistency"
-    assert first("what your endpoint receives") == "/docs/#request"
+    assert first("what your endpoint receives") == "/docs/endpoint/#request"
     assert first("GET /api/v1/quota/") == "/docs/reference/#quota_list"
 
 

@@ -37,6 +37,7 @@ class TrainedControlLLM(AdaptiveControlLLM):
     name = "controlllm/trained"
     description = "Thoughts-on-Graph with a trained decomposer and a trained scorer that come with PlanArena."
     optional: frozenset[Ability] = frozenset()
+    task_seconds = 0.15
 
     def weights_digests(self) -> Mapping[str, str]:
         """See `StrategyWithWeights`."""

@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from evaluator.scoring.causes.taxonomy import Cause
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web.api import CONDITION_FIELDS, CONDITIONS_EXAMPLE, ConditionsOutput
+from leaderboard.catalog.web.named import suite_named
 from leaderboard.evaluations.causes import read_findings
 from leaderboard.evaluations.models import Evaluation, EvaluationState, Submission, TaskResult
 from leaderboard.evaluations.results.filters import Parameter, one_of, read, whole_number
@@ -398,7 +399,7 @@ class NewWaitView(LoggedInView):
     @extend_schema(responses=WaitOutput)
     def get(self, request: Request) -> Response:
         values = read(parameters=request.query_params, declared=_NEW_WAIT).checked()
-        suite = get_object_or_404(Suite, slug=values["suite"], current=True)
+        suite = suite_named(values["suite"])
         expectation = expected_of_new(user=user_of(request), suite=suite, priority=values["priority"])
         return Response(WaitOutput(_wait_json(expectation)).data)
 

@@ -13,7 +13,8 @@ from django.core.management import call_command
 from evaluator.cli.progress_lines import ProgressLines
 from evaluator.core.suites.registry import default_suite
 from evaluator.planners.bundled import bundled_names, each_once
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.catalog.models import Suite
+from leaderboard.evaluations.states import FINAL
 from leaderboard.operations.demo.processes import DemoError, Supervisor, wait_for_site
 from leaderboard.operations.demo.progress import SUITE, follow, print_board
 from leaderboard.operations.demo.starting import (
@@ -30,6 +31,8 @@ from leaderboard.platform.secret_keys import queue_environment
 from leaderboard.submissions.anchors import anchors_of, profile_anchors, submit_anchors
 
 POLL_SECONDS = 0.5
+FIRST_BOARDS = (default_suite(executes=False).slug, SUITE)
+"""The boards that the demo follows and prints: one of judged plans, and one of executed plans."""
 
 
 class Command(SiteCommand):
@@ -47,8 +50,8 @@ class Command(SiteCommand):
             "--planner",
             action="append",
             choices=bundled_names(),
-            help="evaluate only this bundled planner, on the first two boards; may be repeated (default: the anchors, "
-            "then on every suite the anchors and two strategies)",
+            help="evaluate only this bundled planner, on the first two boards; may be repeated (default: the anchors "
+            "and two strategies on every suite, cheap evaluations first)",
         )
         parser.add_argument(
             "--port",
@@ -77,10 +80,7 @@ class Command(SiteCommand):
             with site_processes(supervisor, descriptor=listener.fileno(), queue=queue):
                 wait_for_site(url=url, supervisor=supervisor)
                 console.print(f"The site is at [link={url}]{url}[/link]")
-                evaluations = self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
-                if not once and not names:
-                    self._note("demo: filling the boards of all suites")
-                    self._fill(evaluations)
+                self._evaluate(url=url, once=once, names=names, supervisor=supervisor)
                 lines.end()
                 while not once:
                     supervisor.watch()
@@ -89,41 +89,44 @@ class Command(SiteCommand):
     def _note(self, line: str) -> None:
         self._line = line
 
-    def _fill(self, evaluations: Sequence[Evaluation]) -> None:
-        """Queue the rest, cheap evaluations first: reliability of judged plans, all boards, reliability of the
-        others."""
-        judged = [evaluation for evaluation in evaluations if not evaluation.suite.runs_experts]
-        executed = [evaluation for evaluation in evaluations if evaluation.suite.runs_experts]
-        profiles = profile_anchors(judged)
-        fill_boards(self.console)
-        if profiles := profiles + profile_anchors(executed):
-            self.console.print(f"The reliability of {profiles} planners is being measured; their pages follow it.")
-
-    def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> Sequence[Evaluation]:
-        """Evaluate the bundled planners and print the boards: one of executed plans, and one of judged plans.
+    def _evaluate(self, *, url: str, once: bool, names: Sequence[str], supervisor: Supervisor) -> None:
+        """Fill the boards, follow the first ones until they are complete, and print them.
 
         Raises:
             DemoError: not all were published with `once`.
         """
-        console, suites = self.console, (SUITE, default_suite(executes=False).slug)
-        evaluations = [
-            evaluation
-            for suite in suites
-            for evaluation in submit_anchors(suite=suite, names=names_for(suite=suite, chosen=names))
-        ]
-        problem = follow(
-            evaluations=evaluations, console=console, on_tick=supervisor.watch, end_when_stalled=once, note=self._note
-        )
-        for suite in suites:
-            print_board(console=console, url=url, suite=suite)
-        if problem is None:
-            if not once:
-                console.print(f"All published. The site stays at {url} until Ctrl-C.")
-        elif once:
-            raise DemoError(problem)
+        console = self.console
+        if names:
+            evaluations = [
+                evaluation
+                for suite in FIRST_BOARDS
+                for evaluation in submit_anchors(suite=suite, names=names_for(suite=suite, chosen=names))
+            ]
         else:
+            suites = Suite.objects.filter(current=True)
+            evaluations = fill_boards(
+                console=console, suites=list(suites.filter(slug__in=FIRST_BOARDS) if once else suites)
+            )
+        followed = [evaluation for evaluation in evaluations if evaluation.suite.slug in FIRST_BOARDS]
+        if further := sum(one.state not in FINAL and one not in followed for one in evaluations):
+            console.print(
+                f"{further} further evaluations fill the boards of the other suites; --planner leaves them out. "
+                "Planners that you submit go first.",
+                markup=False,
+            )
+        problem = follow(
+            evaluations=followed, console=console, on_tick=supervisor.watch, end_when_stalled=once, note=self._note
+        )
+        for suite in FIRST_BOARDS:
+            print_board(console=console, url=url, suite=suite)
+        if problem is not None and once:
+            raise DemoError(problem)
+        if problem is not None:
             console.print(f"{problem}\nThe site stays at {url} until Ctrl-C.", style="yellow", markup=False)
-        return evaluations
+        elif not once:
+            console.print(f"All published. The site stays at {url} until Ctrl-C.")
+        if not once and not names and (profiles := profile_anchors(followed)):
+            console.print(f"The reliability of {profiles} planners is being measured; their pages follow it.")
 
 
 def names_for(*, suite: str, chosen: Sequence[str]) -> list[str]:

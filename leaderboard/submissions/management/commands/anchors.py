@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from evaluator.core.suggestions import as_sentence, no_such
 from leaderboard.catalog.hidden_data import DataRefusedError
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.models import Suite
@@ -30,7 +31,7 @@ class Command(BaseCommand):
         known = list(Suite.objects.filter(current=True).order_by("slug").values_list("slug", flat=True))
         for suite in options["suite"] or known:
             if suite not in known:
-                raise CommandError(f"There is no suite {suite!r}; there are: {', '.join(known)}.")
+                raise CommandError(as_sentence(no_such("suite", suite, known)))
             try:
                 found = submit_anchors(suite=suite, names=anchors_of(suite))
             except (FieldErrors, NotReadyError, DataRefusedError) as error:

@@ -99,6 +99,15 @@ def test_users_take_turns_by_their_weight(line, begins, ends):
     assert middle(found.ends) == pytest.approx(ends, rel=0.02)
 
 
+def test_a_user_of_weight_0_waits_for_all_others_and_delays_nobody():
+    def ends(line):
+        return expectation(measured=MANY, line=line).ends
+
+    assert ends(Line(before=0, own=60, weight=0, others=[(600, 1)])) == ends(Line(before=600, own=60))
+    assert ends(Line(before=0, own=60, weight=0, others=[(600, 0)])) == ends(Line(before=60, own=60))
+    assert ends(Line(before=0, own=60, others=[(600, 0)])) == ends(Line(before=0, own=60))
+
+
 def test_the_range_narrows_with_what_was_measured_and_is_never_far_from_its_middle():
     few, many = (
         expectation(measured=replace(MANY, shards=shards), line=Line(before=0, own=600)).ends for shards in (4, 10_000)

@@ -56,7 +56,7 @@ def test_whose_place_is_the_first_is_served_next_whatever_was_before(seed: int):
     suite = make_suite(runnable=1)
     users = [make_user() for _ in range(3)]
     for user in users:
-        user.queue_weight = dice.randint(1, 3)
+        user.queue_weight = dice.randint(0, 3)
         user.save()
     waiting = {make_evaluation(state=LAUNCHING, user=dice.choice(users), suite=suite).pk for _ in range(7)}
     for pk in waiting:

@@ -8,6 +8,7 @@ from rich.console import Console
 from evaluator.core.suites.registry import suite_of
 from evaluator.planners.bundled import BUNDLED, each_once
 from leaderboard.catalog.library import NotReadyError
+from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.operations.demo import starting
@@ -29,22 +30,35 @@ def test_two_strategies_join_the_anchors_unless_all_planners_are_anchors():
         found = starting.strategies_of(suite)
         assert len(set(found)) == starting.STRATEGIES
         assert not BUNDLED.keys() & set(found)
+    assert starting.strategies_of("toolmini") == ["controlllm/greedy", "controlllm/trained"], "cheapest first"
     assert starting.strategies_of("arc-mini") == []
     assert {"identity", "arc-search"} < set(each_once("arc-mini"))
 
 
+def filled() -> list[tuple[str, str]]:
+    return list(Evaluation.objects.order_by("created").values_list("suite__slug", "submission__planner__name"))
+
+
 @pytest.mark.django_db
-def test_every_suite_takes_what_fills_its_board_those_without_execution_first_and_then_the_smallest(settings, launcher):
+def test_cheap_boards_get_a_ranked_planner_and_gold_plans_first_and_the_rest_follows_by_its_cost(settings, launcher):
     """As the demo does it, with the longest names of strategies."""
-    settings.EVALUATOR = REAL
-    for slug in ("toolworld", "toolmini-abstain", "lumos-mini", "toolmini"):
+    settings.EVALUATOR, settings.SAMPLES = REAL, 12
+    slugs = ("toolworld", "toolmini-abstain", "lumos-mini", "openagi", "toolmini", "arc-mini")
+    for slug in slugs:
         register_suite(suite_of(slug))
-    starting.fill_boards(Console(file=io.StringIO(), width=200))
-    names = set(Evaluation.objects.values_list("submission__planner__name", flat=True))
-    assert "lumos/iterative" in names
-    assert all(len(name) <= NAME.longest for name in names)
-    slugs = list(dict.fromkeys(Evaluation.objects.order_by("created").values_list("suite__slug", flat=True)))
-    assert [slug for slug in slugs if slug != "lumos-mini"] == ["toolmini", "toolmini-abstain", "toolworld"]
+    suites = list(Suite.objects.filter(current=True))
+    starting.fill_boards(console=Console(file=io.StringIO(), width=200), suites=suites)
+    order = filled()
+    assert order[:6] == [
+        ("toolmini", "controlllm/greedy"), ("toolmini", "gold"),
+        ("toolmini-abstain", "controlllm/greedy"), ("toolmini-abstain", "gold"),
+        ("openagi", "gold"), ("openagi", "openagi/nonlinear:lilliput-planner/finetuned"),
+    ]  # fmt: skip
+    assert {suite for suite, _ in order[-5:]} == {"toolworld"}
+    costs = [entry.seconds for entry in starting.queue_order(suites)]
+    assert costs[6:] == sorted(costs[6:])
+    assert "lumos/iterative" in {name for _, name in order}
+    assert all(len(name) <= NAME.longest for _, name in order)
 
 
 @pytest.mark.django_db
@@ -57,21 +71,23 @@ class TestFilling:
 
     def fill(self) -> str:
         output = io.StringIO()
-        starting.fill_boards(Console(file=output, width=200))
+        self.evaluations = starting.fill_boards(
+            console=Console(file=output, width=200), suites=list(Suite.objects.filter(current=True))
+        )
         return output.getvalue()
 
     def test_each_suite_gets_them_once(self):
-        said = self.fill()
-        found = list(Evaluation.objects.order_by("created").values_list("suite__slug", "submission__planner__name"))
-        wanted = [
+        self.fill()
+        wanted = {
             (suite, name)
             for suite in ("toolmini", "openagi")
             for name in (*each_once(suite), *starting.strategies_of(suite))
-        ]
-        assert found == wanted
-        assert f"{len(wanted)} further evaluations" in said
+        }
+        assert len(filled()) == len(wanted)
+        assert set(filled()) == wanted
+        first = self.evaluations
         self.fill()
-        assert Evaluation.objects.count() == len(wanted)
+        assert self.evaluations == first
 
     def test_a_suite_that_is_not_ready_is_named_and_left_out(self, monkeypatch):
         submit = starting.submit_anchors

@@ -74,6 +74,20 @@ def _one_task_per_shard(settings, launcher):
     settings.TASKS_PER_SHARD = 1
 
 
+def test_a_user_of_weight_0_is_served_only_while_nobody_else_waits():
+    suite, house, guest = make_suite(runnable=40), make_user(), make_user()
+    house.queue_weight = 0
+    house.save()
+    for _ in range(3):
+        make_evaluation(user=house, suite=suite, state=LAUNCHING)
+    assert serve(slots=1, until=3) == {house.username: 3}
+    late = make_evaluation(user=guest, suite=suite, state=LAUNCHING)
+    shards = Shard.objects.filter(evaluation=late).count()
+    assert shards > 3, "the guest has had more in the end"
+    assert serve(slots=1, until=shards) == {guest.username: shards}
+    assert serve(slots=1, until=1) == {house.username: 1}
+
+
 def test_ten_users_with_unequal_queues_get_the_same_within_a_tenth():
     suite = make_suite(runnable=12)
     for number in range(10):

@@ -1,0 +1,161 @@
+"""The last sentences of `evaluate`: the score of a planner, or its comparison with other reports."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import ValidationError
+
+from evaluator.core.suites.base import Column, Suite
+from evaluator.scoring.board_sentences import RankedRow, plain, sentences, single
+from evaluator.scoring.metrics.undecided import ranged
+
+if TYPE_CHECKING:
+    from evaluator.core.records import ResultRecord
+    from evaluator.scoring.metrics.aggregate import TaskScore
+
+_SAME_FACTS = ("profile", "data", "judge")
+"""Facts of a report that must be equal for its scores to be comparable."""
+
+
+class ReportError(ValueError):
+    """A file is no report that can be compared; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedReport:
+    """The part of an `evaluation/1` document that a comparison needs."""
+
+    name: str
+    document: Mapping[str, Any]
+    records: "Sequence[ResultRecord]"
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> "ComparedReport":
+        """The part of a document.
+
+        Raises:
+            ReportError: it is no `evaluation/1` document.
+        """
+        from evaluator.core.records import ResultRecord
+
+        if document.get("version") != "evaluation/1":
+            raise ReportError("it is not a report of `planarena evaluate`")
+        try:
+            records = [ResultRecord.model_validate(record) for record in document["results"]]
+            return cls(name=str(document["planner"]), document=document, records=records)
+        except (KeyError, TypeError, ValidationError):
+            raise ReportError("it is damaged, or a report of another version of planarena") from None
+
+
+def read_report(file: Path, *, suite: Suite) -> ComparedReport:
+    """A report on a suite.
+
+    Raises:
+        ReportError: it cannot be read, or is about another suite or version of it.
+    """
+    try:
+        document = json.loads(file.read_bytes())
+    except OSError as error:
+        raise ReportError(f"{file} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise ReportError(f"{file} is not JSON") from None
+    try:
+        report = ComparedReport.of(document if isinstance(document, dict) else {})
+    except ReportError as error:
+        raise ReportError(f"{file}: {error}") from None
+    about = document.get("suite") or {}
+    if about.get("digest") != suite.digest:
+        other = about.get("slug")
+        what = f"is about the suite {other}" if other != suite.slug else f"is about another version of {suite.slug}"
+        raise ReportError(f"{file} {what}: evaluate its planner again to compare")
+    return report
+
+
+def check_conditions(own: Mapping[str, Any], others: Mapping[str, ComparedReport]) -> None:
+    """Check that reports were measured under the conditions of this one.
+
+    Raises:
+        ReportError: the experts, data or judge differ.
+    """
+    for file, other in others.items():
+        for fact in _SAME_FACTS:
+            if own.get(fact) != other.document.get(fact):
+                raise ReportError(f"{file} has another {fact}: its scores cannot be compared")
+
+
+def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], samples: int) -> list[str]:
+    """The score of one planner in a sentence, or who is best among several, by how much, and whether that is real.
+
+    Several planners are compared on the tasks that all of them have.
+
+    Args:
+        suite: the suite of all reports.
+        reports: reports under equal conditions, in any order; names that occur twice are numbered.
+        samples: number of samples of an executed task.
+    """
+    from evaluator.scoring.metrics.aggregate import TaskScore, summarise_columns
+
+    column = next(column for column in suite.metrics if column.primary)
+    common = set.intersection(*({record.task for record in report.records} for report in reports))
+    if not common:
+        return ["The reports have no task in common: nothing can be compared."]
+    runs = [[TaskScore.of(record) for record in report.records if record.task in common] for report in reports]
+    entries, lines = list[_Entry](), list[str]()
+    for name, run in zip(_names(reports), runs, strict=True):
+        metrics = summarise_columns(columns=suite.metrics, results=run, samples=samples)["metrics"]
+        value = ranged(metrics=metrics, column=column)  # type: ignore[arg-type]  # JSON
+        if value is None:
+            lines.append(f"{name} has no {column.label}: none of its tasks could be measured.")
+        else:
+            row = RankedRow(
+                name=name, rank=1, mean=value["mean"], low=value["low"], high=value["high"], upper=value.get("upper")
+            )
+            entries.append(_Entry(row=row, run=run, tasks=value["tasks"]))
+    if len(entries) < 2:
+        return [*(single(one.row, metric=column.label, tasks=one.tasks) for one in entries), *lines]
+    if any(len(report.records) > len(common) for report in reports):
+        lines.append(f"Only the {len(common)} task{'' if len(common) == 1 else 's'} that all reports have count.")
+    return [*_comparison(entries, column=column, samples=samples), *lines]
+
+
+class _Entry(NamedTuple):
+    """A planner in a comparison."""
+
+    row: RankedRow
+    run: "Sequence[TaskScore]"
+    tasks: int
+
+
+def _comparison(entries: Sequence[_Entry], *, column: Column, samples: int) -> list[str]:
+    from evaluator.scoring.board_summary import summarise
+    from evaluator.scoring.metrics.aggregate import score_tables
+    from evaluator.scoring.metrics.paired import pair_tests
+
+    ordered = sorted(entries, key=lambda one: one.row.mean, reverse=column.higher_is_better)
+    means = [one.row.mean for one in ordered]
+    rows = [replace(one.row, rank=1 + sum(_is_better(mean, one.row.mean, column) for mean in means)) for one in ordered]
+    runs = [[one.run] for one in ordered]
+    scores, strata = score_tables(column=column, runs=runs, samples=samples)
+    upper = score_tables(column=column, runs=runs, samples=samples, upper=True)[0] if column.undecided else None
+    tests = pair_tests(scores, method=column.interval, strata=strata, upper=upper)
+    summary = summarise(
+        scores, means=means, tests=tests, method=column.interval, strata=strata, upper=upper,
+        higher_is_better=column.higher_is_better,
+    )  # fmt: skip
+    found = sentences(summary=summary, rows=rows, place="This comparison")
+    return [f"Compared in {column.label}:", *(plain(sentence, rows=rows) for sentence in found)]
+
+
+def _is_better(mean: float, than: float, column: Column) -> bool:
+    return mean > than if column.higher_is_better else mean < than
+
+
+def _names(reports: Sequence[ComparedReport]) -> list[str]:
+    names = [report.name for report in reports]
+    return [
+        f"{name} ({names[: place + 1].count(name)})" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
