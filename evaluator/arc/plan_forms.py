@@ -1,7 +1,6 @@
 """Parses whole plans in ARC's own forms."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -12,6 +11,7 @@ from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.process import literal
 from evaluator.core.suites.base import Candidate, Candidates
+from evaluator.replies.envelope import blocks_of, trimmed, without_reasoning
 from evaluator.replies.turns.actions import read_actions
 from evaluator.replies.turns.model import TurnSyntaxError
 
@@ -20,7 +20,6 @@ PROGRAM, STEPS, GRIDS = "Program", "Steps", "Grids"
 MOST, TRIES = 3, 3
 """Maximum number of candidates in an answer, and of tries in an episode, as in the paper."""
 _TOOLS = (PROGRAM, STEPS, GRIDS)
-_FENCED = re.compile(r"```[\w+#.-]*[ \t]*\n(?P<code>.*?)(?:\n?```|\Z)", re.DOTALL)
 _RIGHT = (
     'a plan is {"program": "def transform_grid(grid): ..."}, {"steps": [...]} or {"grids": [[[0, 1], [2, 3]]]}, or '
     "the text of a program, or actions such as R1 = horizontal_flip(INPUT)"
@@ -57,22 +56,35 @@ def read_candidate(plan: JsonValue) -> Candidate:
 
 
 def _of_text(text: str) -> Candidate:
-    """A program, bare or in a fenced block, of which the last counts; otherwise JSON, or actions."""
+    """A program, JSON or actions. If several code fences define the program, the last one counts."""
+    value = _loaded(text)
+    if value is None:
+        text = _code(text)
+        value = _loaded(text)
+    if value is not None:
+        return read_candidate(value)
     if text.lstrip()[:1] in {"{", "["}:
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            raise PlanSyntaxError(f"the text begins as JSON and is none; {_RIGHT}") from None
-        if isinstance(value, Mapping):
-            return read_candidate(cast("JsonValue", value))
-        raise PlanSyntaxError(_RIGHT)
-    code = _code(text)
-    return Candidate(PROGRAM, code) if "def " in code else _of_actions(code)
+        raise PlanSyntaxError(f"the text begins as JSON and is none; {_RIGHT}")
+    return Candidate(PROGRAM, text) if "def " in text else _of_actions(text)
+
+
+def _loaded(text: str) -> JsonValue:
+    if text.lstrip()[:1] != "{":
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return cast("JsonValue", value) if isinstance(value, Mapping) else None
 
 
 def _code(text: str) -> str:
-    fenced = _FENCED.findall(text)
-    return str(fenced[-1]) if fenced else text
+    text, _ = without_reasoning(trimmed(text)[0])
+    blocks, _ = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
+    programs = [block for block in blocks if "def " in block.content]
+    if programs or len(blocks) == 1:
+        return (programs or list(blocks))[-1].content.strip("\n")
+    return text
 
 
 def _of_actions(text: str) -> Candidate:

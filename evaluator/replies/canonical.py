@@ -21,9 +21,7 @@ from evaluator.replies.actions import unused_outputs
 FORM = "plan/1"
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
 _STEP_KEYS = frozenset({"id", "tool", "inputs", "outputs"})
-_REMARKS = frozenset(
-    {"thought", "thoughts", "reasoning", "rationale", "explanation", "comment", "description", "notes"}
-)
+REMARKS = frozenset({"thought", "thoughts", "reasoning", "rationale", "explanation", "comment", "description", "notes"})
 """Keys that structured outputs add to a plan or step."""
 
 
@@ -78,8 +76,8 @@ def _refuse_unknown_keys(
     *, value: Mapping[Any, object], known: frozenset[str], where: str, tolerated: list[str]
 ) -> None:
     others = sorted(str(key) for key in value if key not in known)
-    tolerated += [f"{where}: ignored the remark {key!r}" for key in others if key in _REMARKS]
-    unknown = [key for key in others if key not in _REMARKS]
+    tolerated += [f"{where}: ignored the remark {key!r}" for key in others if key in REMARKS]
+    unknown = [key for key in others if key not in REMARKS]
     if unknown:
         raise PlanSyntaxError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}", where=where)
 

@@ -1,110 +1,302 @@
-"""Parser for OpenAGI's comma sequences: `Image Denoising, Image Deblurring, Image Captioning`.
+"""Parser for sequences of names, as OpenAGI's planners write them: `Image Denoising, Image Captioning`.
 
 Grammar::
 
-    sequence = name { ("," | line break) name } [","]
-    name     = any text without a comma; surrounding white space is ignored
+    sequence  = [label ":"] name { separator name } [separator]
+    separator = "," | ";" | line break | "->" | "=>" | "|" | "then" | "followed by" | "and" | ...
+    name      = [number | bullet] [quote] tool [quote] ["."]
 
 A sequence specifies no data flow, so the steps are wired by the rule of `evaluator.replies.frontier`. The answer is the
 first output of the last step. Other plans, for example with two texts corrected separately, need a tree or `plan/1`.
 
-A text without the name of any tool is refused: a sentence is not a plan with one unknown tool.
+Names are compared without case, blanks, hyphens and underscores, and aliases count. At least one must be a tool's. A
+part that is no tool but looks like the name of one, in its spelling or its words, is an invented tool, for the checks
+to report; any other part makes the text prose, which is no plan. Lines of prose around the only sequence are left out.
+Sequences in several lines are one if each line has one name, or if the lines before the last one end with a
+separator; otherwise they are different plans, and none is read.
 
-Tolerated and recorded: empty names; names and aliases that differ in case, blanks, hyphens or underscores, or have
-quotes, a number, a bullet or a full stop; line breaks instead of commas.
+Recorded: whatever differs from names with commas between them.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from evaluator.core.naming import similar_names
 from evaluator.core.plans.literals import short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError
+from evaluator.replies.envelope import without_format_characters
 from evaluator.replies.frontier import known_names, resources_of, wire
 
 FORM = "comma sequence"
 MAX_NAMES = 100
-_AROUND = re.compile(r"""^\s*(?:\(?\d{1,3}[.):]|[-*\u2022])?\s*["'`*]*|["'`*]*[.;]?["'`*]*\s*$""")
-"""A number or bullet, quotes and marks, and a full stop."""
 _LONGEST_NAME = 200
 """In characters, including white space."""
+_LONGEST_LABEL = 120
+_STRONG = re.compile(
+    r"[,;，、；|\t]|\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶»>])\s*"
+    r"|(?:\s+|(?<=[,;])\s*)(?:and\s+)?(?:then|next|finally|followed\s+by|after\s+that)\s+",
+    re.IGNORECASE,
+)
+_WEAK = re.compile(r"\s+(?:and|&|\+)\s+|\s*/\s*|\s+(?=\(?\d{1,2}[.)]\s)|\s*\.\s+(?=\w)", re.IGNORECASE)
+"""Separators that count only between names of tools."""
+_HEAD = re.compile(
+    r"""^[\s"'`*_#>]*(?:\(?\d{1,3}\s?[.):/-](?=\D)|[-*•‣·–]\s|(?<=\#)\d{1,3}\s|(?:step|task|tool|stage|action|module)\s?\#?\d{0,3}\s?[:.)-]"""
+    r"""|(?:and|then|first|second|third|next|finally|lastly|use|apply|run|call)\b[\s,:]*)?[\s"'`*_]*""",
+    re.IGNORECASE,
+)
+_TAIL = re.compile(r"""[\s"'`*]*(?:\(\))?[.;:!。]?[\s"'`*]*$""")
+_FILLERS = frozenset(
+    [
+        "sure",
+        "okay",
+        "ok",
+        "yes",
+        "certainly",
+        "first",
+        "second",
+        "third",
+        "then",
+        "next",
+        "finally",
+        "lastly",
+        "and",
+        "done",
+        "end",
+        "start",
+        "answer",
+        "plan",
+    ]
+)
+_BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\.?")
+_DESCRIBED = re.compile(r"(.{1,120}?)(?:\s*:\**\s+|\s+[-–—]\s+|\s+\()(?=\w)")
+"""A name before what it is for: `1. **Image Denoising**: removes the noise`."""
+_NAME = re.compile(r"[^\W\d_]\w*(?:[ _/-]\w+){0,5}")
+_SMALL_WORDS = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "but",
+        "by",
+        "can",
+        "cannot",
+        "do",
+        "for",
+        "from",
+        "have",
+        "i",
+        "if",
+        "in",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "need",
+        "no",
+        "not",
+        "of",
+        "on",
+        "or",
+        "our",
+        "please",
+        "so",
+        "sorry",
+        "that",
+        "the",
+        "their",
+        "them",
+        "there",
+        "these",
+        "this",
+        "those",
+        "to",
+        "use",
+        "was",
+        "we",
+        "will",
+        "with",
+        "without",
+        "would",
+        "you",
+        "your",
+    ]
+)
+_NEGATION = re.compile(
+    r"\b(?:not|never|avoid|instead|without|wrong|incorrect|no|cannot|can't|don't|isn't)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    written: str
+    tool: str | None
+    """Name of the tool; None for a part that looks like a name and is none."""
+    name: str
 
 
 def parse_comma(*, text: str, context: PlanContext) -> ParsedPlan:
-    """Parse a comma sequence and wire it. Unknown names become steps without inputs, for the checks to report.
+    """Parse a sequence of names and wire it. Invented names become steps without inputs, for the checks to report.
 
     Raises:
-        PlanSyntaxError: the text contains no name of a tool, or too many.
+        PlanSyntaxError: the text is no sequence of names with a tool among them, or has too many names.
     """
-    tolerated: list[str] = []
-    names = _names(text=text, context=context, tolerated=tolerated)
-    refuse_without_tool(text=text, names=names, context=context, tolerated=tolerated)
-    frontier = resources_of(context)
-    steps = tuple(
-        wire(name=name, number=number, frontier=frontier, context=context) for number, name in enumerate(names)
-    )
-    answers = tuple(steps[-1].outputs.values())[:1]
-    return ParsedPlan(plan=Plan(steps=steps, answers=answers), form=FORM, tolerated=tuple(tolerated))
+    return _Names(context).plan(text)
 
 
-def _names(*, text: str, context: PlanContext, tolerated: list[str]) -> list[str]:
-    spellings = known_names(context)
-    names = []
-    position = 0
-    for part in _parts(text, spellings=spellings):
-        name = " ".join(part.split())
-        known = _known(name, spellings=spellings)
-        if not name:
-            tolerated.append(f"character {position + 1}: ignored an empty name")
-        elif known is not None and known != part.strip():
-            tolerated.append(f"character {position + 1}: read {part.strip()!r} as {known!r}")
-        if name:
-            names.append(known or name)
-        position += len(part) + 1
-    if not names:
-        raise PlanSyntaxError("the plan is empty: it names no tool", tolerated=tuple(tolerated))
-    if len(names) > MAX_NAMES:
-        raise PlanSyntaxError(f"{len(names)} names; a plan has at most {MAX_NAMES}")
-    return names
+def parse_names(*, names: Sequence[str], context: PlanContext) -> ParsedPlan:
+    """Parse a list of names.
+
+    Raises:
+        PlanSyntaxError: an item is no name, or none is a tool's.
+    """
+    reader = _Names(context)
+    parts = [reader.part(name) for name in names]
+    if any(part is None for part in parts):
+        wrong = names[parts.index(None)]
+        raise PlanSyntaxError(f"{short(wrong)} is no name of a tool", where=f"[{parts.index(None)}]")
+    return reader.wired([part for part in parts if part is not None], tolerated=["dialect: list of names"])
 
 
 def is_sequence(text: str, *, context: PlanContext) -> bool:
     """Whether a text consists of names of tools only."""
-    spellings = known_names(context)
-    parts = [part for part in _parts(text, spellings=spellings) if part.strip()]
-    return bool(parts) and all(_known(part, spellings=spellings) for part in parts)
+    lines = _Names(context).lines(text)
+    parts = [part for line in lines for part in line or ()]
+    return bool(parts) and all(line for line in lines) and all(part.tool is not None for part in parts)
 
 
-def is_name(text: str, *, context: PlanContext) -> bool:
-    """Whether a text is the name of a tool."""
-    return _known(text, spellings=known_names(context)) is not None
+class _Names:
+    def __init__(self, context: PlanContext) -> None:
+        self._context = context
+        self._spellings: Mapping[str, str] = known_names(context)
+        self._words = {word for name in self._spellings for word in name.split()} - _SMALL_WORDS
+
+    def plan(self, text: str) -> ParsedPlan:
+        if not without_format_characters(text).strip(" \t\r\n,;.\"'`*"):
+            raise PlanSyntaxError("the plan is empty: it names no tool")
+        lines = [line for line in text.splitlines() if line.strip(" \t,;")]
+        read = self.lines(text)
+        tolerated: list[str] = []
+        if all(line is not None for line in read):
+            first, last = 0, len(read)
+        else:
+            first, last = self._only_run(text, read=read)
+            left = sum(len(line.strip()) for line in (*lines[:first], *lines[last:]))
+            tolerated.append(f"envelope: {left} characters of prose")
+        parts = [line or () for line in read[first:last]]
+        wrapped = all(line.rstrip().endswith((",", ";", "->", "→", "=>", "|")) for line in lines[first : last - 1])
+        if last - first > 1 and not wrapped:
+            if any(len(line) > 1 for line in parts):
+                raise PlanSyntaxError("there are sequences of names in several lines, and only one can be the plan")
+            tolerated.append("envelope: list in lines")
+        return self.wired([part for line in parts for part in line], tolerated=tolerated, text=text)
+
+    def _only_run(self, text: str, *, read: Sequence[tuple[_Part, ...] | None]) -> tuple[int, int]:
+        """The only run of lines that are names of tools."""
+        certain = [line is not None and len(line) > 0 and all(part.tool for part in line) for line in read]
+        starts = [index for index, is_name in enumerate(certain) if is_name and not (index and certain[index - 1])]
+        if len(starts) != 1:
+            if len(starts) > 1:
+                raise PlanSyntaxError("there are several sequences of names, and only one can be the plan")
+            self._refuse(text)
+        end = next((index for index in range(starts[0], len(certain)) if not certain[index]), len(certain))
+        # Prose that hides another candidate: a line of names with an invented one.
+        if any(line for index, line in enumerate(read) if not starts[0] <= index < end and line):
+            raise PlanSyntaxError("there are several sequences of names, and only one can be the plan")
+        return starts[0], end
+
+    def lines(self, text: str) -> list[tuple[_Part, ...] | None]:
+        """The parts of each line that is not empty; None for prose."""
+        return [self._line(line) for line in text.splitlines() if line.strip(" \t,;")]
+
+    def _line(self, line: str) -> tuple[_Part, ...] | None:
+        line = line.strip()
+        if line[:1] == "[" and line[-1:] == "]" and "[" not in line[1:-1]:
+            line = line[1:-1]
+        if (boxed := _BOXED.fullmatch(line)) is not None:
+            line = boxed[1]
+        parts = self._parts(line)
+        label, colon, rest = line.partition(":")
+        if parts is None and colon and len(label) <= _LONGEST_LABEL and not _NEGATION.search(label) and rest.strip():
+            parts = self._parts(rest)
+            if parts is not None and not any(part.tool for part in parts):
+                return None
+        if parts is None and (described := _DESCRIBED.match(line)) is not None:
+            name = self.part(described[1])
+            if name is not None and name.tool is not None and not _NEGATION.search(line):
+                return (name,)
+        return parts
+
+    def _parts(self, line: str) -> tuple[_Part, ...] | None:
+        parts: list[_Part] = []
+        for written in _STRONG.split(line):
+            if not written.strip(" \t\"'`*.()"):
+                continue
+            part = self.part(written)
+            if part is None or part.tool is None:
+                smaller = [self.part(piece) for piece in _WEAK.split(written) if piece.strip()]
+                known = [piece for piece in smaller if piece is not None and piece.tool is not None]
+                if len(known) == len(smaller) > 1:
+                    parts += known
+                    continue
+            if part is None:
+                return None
+            if part.tool is None and spelling(part.name) in _FILLERS:
+                continue
+            parts.append(part)
+        return tuple(parts)
+
+    def part(self, written: str) -> _Part | None:
+        """The name of a tool, or a text that looks like one; None for anything else."""
+        if len(written) > _LONGEST_NAME:
+            return None
+        plain = " ".join(without_format_characters(written).split())
+        tool = self._spellings.get(spelling(plain))
+        if tool is not None:
+            return _Part(written.strip(), tool, tool)
+        name = _TAIL.sub("", plain)
+        tool = self._spellings.get(spelling(name)) or self._spellings.get(spelling(_HEAD.sub("", name)))
+        if tool is not None:
+            return _Part(written.strip(), tool, tool)
+        name = _HEAD.sub("", name) or name
+        if _NAME.fullmatch(name) is None:
+            return None
+        words = spelling(name).split()
+        if _SMALL_WORDS.intersection(words) and "_" not in name:
+            return None
+        is_spelled = "_" in name or all(word[:1].isupper() for word in name.split())
+        return _Part(written.strip(), None, name) if is_spelled or self._words.intersection(words) else None
+
+    def wired(self, parts: Sequence[_Part], *, tolerated: list[str], text: str = "") -> ParsedPlan:
+        if not any(part.tool for part in parts):
+            self._refuse(text or ", ".join(part.written for part in parts))
+        if len(parts) > MAX_NAMES:
+            raise PlanSyntaxError(f"{len(parts)} names; a plan has at most {MAX_NAMES}")
+        for part in parts:
+            if part.tool is not None and part.tool != part.written:
+                tolerated.append(f"read {part.written!r} as {part.tool!r}")
+        frontier = resources_of(self._context)
+        steps = tuple(
+            wire(name=part.name, number=number, frontier=frontier, context=self._context)
+            for number, part in enumerate(parts)
+        )
+        answers = tuple(steps[-1].outputs.values())[:1]
+        return ParsedPlan(plan=Plan(steps=steps, answers=answers), form=FORM, tolerated=tuple(tolerated))
+
+    def _refuse(self, text: str) -> None:
+        plain = " ".join(text.split())
+        known = set(self._spellings.values())
+        near = similar_names(plain, known, least=0.8) if len(plain) <= _LONGEST_NAME else []
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise PlanSyntaxError(f"{short(plain)} is no list of the tools that are offered, and so no plan{hint}")
 
 
-def _parts(text: str, *, spellings: Mapping[str, str]) -> list[str]:
-    """The names, also separated by lines if all of these are known."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    by_line = [part for line in lines for part in line.rstrip().rstrip(",").split(",")]
-    if len(lines) > 1 and all(_known(part, spellings=spellings) for part in by_line):
-        return by_line
-    return text.split(",")
-
-
-def _known(name: str, *, spellings: Mapping[str, str]) -> str | None:
-    """The tool of a name, verbatim or without the marks of lists and sentences."""
-    tool = spellings.get(spelling(name))
-    if tool is not None or len(name) > _LONGEST_NAME:
-        return tool
-    return spellings.get(spelling(_AROUND.sub("", name)))
-
-
-def refuse_without_tool(
-    *, text: str, names: Sequence[str], context: PlanContext, tolerated: Sequence[str] = ()
-) -> None:
+def refuse_without_tool(*, text: str, names: Sequence[str], context: PlanContext) -> None:
     """Raise PlanSyntaxError if none of the parsed names is a tool's: a sentence is no plan."""
-    known = set(known_names(context).values())
-    if not names or known.intersection(names):
-        return
-    near = similar_names(names[0], known, least=0.8) if len(names) == 1 else []
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    message = f"{short(' '.join(text.split()))} names no tool that is offered, so that it is no plan{hint}"
-    raise PlanSyntaxError(message, tolerated=tuple(tolerated))
+    if names and not set(known_names(context).values()).intersection(names):
+        raise PlanSyntaxError(f"{short(' '.join(text.split()))} names no tool that is offered, so that it is no plan")

@@ -1,14 +1,14 @@
-"""Selects the parser of a planner's reply.
+"""Reads whatever a language model or planner writes for a plan: value -> envelope removed -> dialect -> plan.
 
-========================================================  =====================================
+========================================================  ============================================
 value                                                     parser
-========================================================  =====================================
+========================================================  ============================================
 null, or object whose `plan` is null                      `parse_abstention`
+message, response or list of calls (`replies.messages`)   its calls by `plan_of_calls`, or its text
 object with `solution`                                    `parse_controlllm`
-object with `tool_calls`                                  `parse_tool_calls`
+object whose only content is `plan`, `tools`, ...         its content
 any other object                                          `parse_canonical`
-list of texts, all of them names of tools                  `parse_comma`
-list whose first object has `function`                    `parse_tool_calls`
+list of texts                                             `parse_names`
 list whose first object has `task` and `returns`          refused: a decomposition is no plan
 list whose first object has `task`                        `parse_hugginggpt`
 any other list                                            `parse_controlllm`
@@ -16,148 +16,318 @@ text that begins with `<Solution>`                        refused: a decompositi
 text that begins with `Action(`, after any `[`            `parse_printed`
 text that begins with `{` or `[`                          loaded, then as the object or list
 text that begins with `(`                                 `parse_tree`
-text that begins with `R1 =`, or `Action 1-1:` and `R1 =` `parse_lumos`
+text that begins with `R1 =`, or `Action 1-1:` and `R1 =`  `parse_lumos`
+text that begins with a call of a tool                    `dialects.pythonic`
+text with the marks of a chat template                    `dialects.texts`
+text with `Action:` and `Action Input:`                   `dialects.action_lines`
 any other text                                            `parse_comma`
-========================================================  =====================================
+========================================================  ============================================
 
-The envelope of a text (`evaluator.core.plans.envelope`) is removed first. Surrounding white space is ignored. A text
-that begins with `{` or `[` is JSON; a Python literal of the same shape is tolerated and recorded.
+A text that is a plan from its first to its last character is read as it is, so that literals may contain anything.
+Otherwise the envelope is removed (`evaluator.replies.envelope`): roles, reasoning, channels, answer tags, code fences
+and prose. If what is left could be two different plans, none is read. What was removed is recorded as `envelope: ...`,
+a dialect that no suite documents as `dialect: ...`. Leniency never changes an argument or a step.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 from evaluator.core.plans.abstaining import is_abstention, parse_abstention
-from evaluator.core.plans.envelope import after_prose, json_in, unfenced, without_marks, without_reasoning
-from evaluator.core.plans.literals import kind_of, load_literal
+from evaluator.core.plans.literals import kind_of, load_json, load_literal, spelling
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
-from evaluator.replies.canonical import parse_canonical
-from evaluator.replies.comma import is_name, is_sequence, parse_comma, refuse_without_tool
+from evaluator.replies.calls import Call, plan_of_calls
+from evaluator.replies.canonical import REMARKS, parse_canonical
+from evaluator.replies.comma import is_sequence, parse_comma, parse_names, refuse_without_tool
 from evaluator.replies.controlllm import parse_controlllm
 from evaluator.replies.decomposition import OPENING
+from evaluator.replies.dialects import action_lines, pythonic, texts
+from evaluator.replies.envelope import (
+    Block,
+    Message,
+    after_prose,
+    answer_in_tags,
+    blocks_of,
+    channels,
+    json_values,
+    server_sent_events,
+    trimmed,
+    without_reasoning,
+)
+from evaluator.replies.frontier import known_names
 from evaluator.replies.hugginggpt import parse_hugginggpt
 from evaluator.replies.lumos import looks_like_assignments, parse_lumos
+from evaluator.replies.messages import Content, content_of, content_of_events
 from evaluator.replies.printed import parse_printed
-from evaluator.replies.tool_calls import parse_tool_calls
 from evaluator.replies.tree import parse_tree
 
+CALLS = "tool calls"
+"""Form of plans from tool calls."""
+MAX_TEXT = 1024 * 1024
+"""Characters of a text that are read."""
 _DECOMPOSITION = "this is a task decomposition, which says what to produce and not with which tools; it is no plan"
+_WRAPPERS = ("plan", "answer", "output", "result", "response", "final_answer", "tools", "sequence")
+"""Keys under which structured outputs put a plan."""
+_PRINT = re.compile(r"^[ \t]*print[ \t]*\(", re.MULTILINE)
+_MAX_NESTING = 6
+"""Envelopes within envelopes."""
 
 
 def read_plan(*, value: object, context: PlanContext) -> ParsedPlan:
     """Parse a plan in any accepted form, by the table of this module.
 
     Raises:
-        PlanSyntaxError: it has none of the forms.
+        PlanSyntaxError: it has none of the forms, is ambiguous, or is cut off.
     """
-    parsed = _read(value=value, context=context)
+    parsed = _Reader(context).value(value)
     # JSON can contain lone surrogates, but UTF-8, and so every digest and store, cannot.
     plan = parsed.plan
     for step in plan.steps:
-        texts = (step.id, step.tool, *step.inputs, *step.inputs.values(), *step.outputs, *step.outputs.values())
-        _refuse_half_character(texts, where=f"step {step.id!a}")
+        strings = (step.id, step.tool, *step.inputs, *step.inputs.values(), *step.outputs, *step.outputs.values())
+        _refuse_half_character(strings, where=f"step {step.id!a}")
     _refuse_half_character((*plan.answers, *(plan.subgoals or ())), where="answers or subgoals")
-    return parsed
+    return replace(parsed, tolerated=tuple(dict.fromkeys(parsed.tolerated)))
 
 
-def _read(*, value: object, context: PlanContext) -> ParsedPlan:
-    if isinstance(value, str):
-        return _read_text(text=value, context=context)
-    if is_abstention(value):
-        return parse_abstention(value)
-    if isinstance(value, Mapping):
-        if "solution" in value and "steps" not in value:
-            return parse_controlllm(value=value, context=context)
-        if "tool_calls" in value and "steps" not in value:
-            return parse_tool_calls(value=value, context=context)
-        return parse_canonical(value=value, context=context)
-    if isinstance(value, list):
-        return _read_list(items=value, context=context)
-    raise PlanSyntaxError(f"a plan is a JSON object (plan/1), a list of calls or a text, not {kind_of(value)}")
+class _Reader:
+    def __init__(self, context: PlanContext) -> None:
+        self._context = context
+        self._nesting = 0
 
+    def value(self, value: object) -> ParsedPlan:
+        if isinstance(value, str):
+            return self.text(value)
+        if is_abstention(value):
+            return parse_abstention(value)
+        if isinstance(value, Mapping | list):
+            content = content_of(value)
+            if content is not None:
+                return self._content(content)
+        if isinstance(value, Mapping):
+            if "solution" in value and "steps" not in value:
+                return parse_controlllm(value=value, context=self._context)
+            if (key := _wrapper(value)) is not None:
+                notes = (f"envelope: object with {key!r}",)
+                return self._inside(lambda: self.value(value[key]), notes=notes)
+            return parse_canonical(value=value, context=self._context)
+        if isinstance(value, list):
+            return self._list(value)
+        raise PlanSyntaxError(f"a plan is a JSON object (plan/1), a list of calls or a text, not {kind_of(value)}")
 
-def _read_list(*, items: list[object], context: PlanContext) -> ParsedPlan:
-    first = items[0] if items else None
-    if items and all(isinstance(item, str) and is_name(item, context=context) for item in items):
-        return parse_comma(text=", ".join(map(str, items)), context=context)
-    if isinstance(first, Mapping):
-        if "function" in first:
-            return parse_tool_calls(value=items, context=context)
-        if ("task" in first or "task_domain" in first) and ("returns" in first or "return" in first):
-            raise PlanSyntaxError(_DECOMPOSITION, where="[0]")
-        if "task" in first:
-            return parse_hugginggpt(value=items, context=context)
-    return parse_controlllm(value=items, context=context)
+    def _list(self, items: list[object]) -> ParsedPlan:
+        first = items[0] if items else None
+        if items and all(isinstance(item, str) for item in items):
+            return parse_names(names=[str(item) for item in items], context=self._context)
+        if isinstance(first, Mapping):
+            if ("task" in first or "task_domain" in first) and ("returns" in first or "return" in first):
+                raise PlanSyntaxError(_DECOMPOSITION, where="[0]")
+            if "task" in first:
+                return parse_hugginggpt(value=items, context=self._context)
+        return parse_controlllm(value=items, context=self._context)
 
+    def _content(self, content: Content) -> ParsedPlan:
+        if not content.calls:
+            if not content.text.strip():
+                cut = f"; it ended by {content.finish!r}" if content.finish else ""
+                raise PlanSyntaxError(f"the message has neither a text nor a call{cut}", tolerated=content.notes)
+            return self._inside(lambda: self.text(content.text), notes=content.notes)
+        return self._calls(content.calls, outside=content.text, notes=content.notes)
 
-def _read_text(*, text: str, context: PlanContext) -> ParsedPlan:
-    text, notes = without_marks(text)
-    try:
-        if not _begins_as_plan(text):
-            for step in (without_reasoning, unfenced):
-                text, removed = step(text)
-                notes += removed
-        parsed = _read_in_prose(text=text, context=context)
-    except PlanSyntaxError as error:
-        error.tolerated = notes + error.tolerated
-        raise
-    return replace(parsed, tolerated=notes + parsed.tolerated)
+    def _calls(self, calls: Sequence[Call], *, outside: str, notes: tuple[str, ...]) -> ParsedPlan:
+        parsed = plan_of_calls(calls=calls, context=self._context, form=CALLS, tolerated=notes)
+        if not outside.strip():
+            return parsed
+        with suppress(PlanSyntaxError):
+            other = self._inside(lambda: self.text(outside), notes=())
+            if other.plan != parsed.plan:
+                raise _Ambiguous("there are calls and another plan in the text, and only one can be the plan")
+        return _noted(parsed, f"envelope: {len(outside.strip())} characters of prose")
 
+    def text(self, text: str) -> ParsedPlan:
+        if len(text) > MAX_TEXT:
+            raise PlanSyntaxError(f"the text has {len(text)} characters; at most {MAX_TEXT} are read")
+        text, notes = trimmed(text)
+        return self._inside(lambda: self._trimmed(text), notes=notes)
 
-def _read_in_prose(*, text: str, context: PlanContext) -> ParsedPlan:
-    if _begins_as_plan(text):
-        try:
-            return _read_bare(text=text, context=context)
-        except PlanSyntaxError as error:
-            # The plan may be followed by prose.
-            start = text.lstrip()
-            embedded = None
-            if start[0] in "{[" and not _begins_with_action(start):
-                with suppress(PlanSyntaxError):
-                    embedded = json_in(start)
-            if embedded is None or not start.startswith(embedded[0]) or embedded[0] == start.rstrip():
-                raise error from None
-            return _noted(_read_bare(text=embedded[0], context=context), *embedded[1])
-    for rest, words in after_prose(text):
-        if _begins_as_plan(rest) and json_in(words) is None:
+    def _trimmed(self, text: str) -> ParsedPlan:
+        problem: PlanSyntaxError | None = None
+        if self._begins_as_plan(text):
+            try:
+                return self._bare(text)
+            except _Ambiguous:
+                raise
+            except PlanSyntaxError as error:
+                problem = error
+        if text[:1] == text.rstrip()[-1:] == '"':
             with suppress(PlanSyntaxError):
-                return _noted(_read_bare(text=rest, context=context), f"left out {words!r}")
-    if (embedded := json_in(text)) is not None:
-        return _noted(_read_bare(text=embedded[0], context=context), *embedded[1])
-    if not is_sequence(text, context=context):
+                inner = load_json(text)
+                if isinstance(inner, str) and inner != text:
+                    return self._inside(lambda: self.text(inner), notes=("envelope: text in quotes",))
+        if (events := server_sent_events(text)) is not None:
+            return self._content(content_of_events(events))
+        if messages := channels(text):
+            return self._channels(messages)
+        opened, notes = without_reasoning(text)
+        if opened != text:
+            return self._inside(lambda: self.text(opened), notes=notes)
+        try:
+            return self._in_prose(text)
+        except _Ambiguous:
+            raise
+        except PlanSyntaxError as error:
+            # The error of a text that begins as a plan is the more precise one.
+            raise (problem or error) from None
+
+    def _in_prose(self, text: str) -> ParsedPlan:
+        marked = texts.calls_in(text)
+        if marked is not None:
+            return self._calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
+        if (answer := answer_in_tags(text)) is not None:
+            return self._inside(lambda: self.text(answer[0]), notes=answer[1])
+        blocks, outside = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
+        if blocks:
+            return self._fenced(blocks, outside=outside)
+        if action_lines.has_action_lines(text):
+            return action_lines.parse_action_lines(text=text, context=self._context)
+        values = json_values(text)
+        if values:
+            return self._embedded(text, values=values)
         for rest, words in after_prose(text):
-            if is_sequence(rest, context=context):
-                return _noted(_read_bare(text=rest, context=context), f"left out {words!r}")
-    return _read_bare(text=text, context=context)
+            if self._begins_as_plan(rest):
+                with suppress(PlanSyntaxError):
+                    return _noted(self._bare(rest), f"envelope: prose {words!r}")
+        return parse_comma(text=text, context=self._context)
+
+    def _channels(self, messages: Sequence[Message]) -> ParsedPlan:
+        calls = [
+            Call(tool=message.recipient, arguments=message.text.strip(), where=f"message {number}")
+            for number, message in enumerate(messages, start=1)
+            if message.recipient
+        ]
+        final = "".join(message.text for message in messages if message.channel == "final" and not message.recipient)
+        if calls:
+            return self._calls(calls, outside=final, notes=("envelope: channels", "dialect: harmony"))
+        if not final.strip():
+            raise PlanSyntaxError("there is no message in the final channel")
+        return self._inside(lambda: self.text(final), notes=("envelope: channels",))
+
+    def _fenced(self, blocks: tuple[Block, ...], *, outside: str) -> ParsedPlan:
+        final = [block for block in blocks if block.is_final]
+        candidates = final if len(final) == 1 else list(blocks)
+        plans: list[ParsedPlan] = []
+        problem: PlanSyntaxError | None = None
+        for block in candidates:
+            try:
+                plans.append(self._inside(lambda block=block: self.text(block.content), notes=()))  # type: ignore[misc]
+            except PlanSyntaxError as error:
+                if isinstance(error, _Ambiguous) or self._begins_as_plan(block.content):
+                    problem = problem or error
+                elif len(blocks) == 1:
+                    problem = error
+        if problem is not None:
+            if len(candidates) == 1:
+                raise problem
+            raise _Ambiguous(f"there are {len(blocks)} code fences, and one of them cannot be read: {problem}")
+        if not plans:
+            raise PlanSyntaxError(f"none of the {len(blocks)} code fences is a plan")
+        if any(parsed.plan != plans[0].plan for parsed in plans):
+            raise _Ambiguous(f"there are {len(plans)} different plans in code fences, and only one can be the plan")
+        if len(final) != 1:
+            self._refuse_other_plan(outside, than=plans[0])
+        left = len(outside.strip())
+        notes = ["envelope: fence"] + ([f"envelope: {left} characters of prose"] if left else [])
+        return _noted(plans[0], *notes)
+
+    def _refuse_other_plan(self, outside: str, *, than: ParsedPlan) -> None:
+        for written, _ in json_values(outside):
+            with suppress(PlanSyntaxError):
+                if self._bare(written).plan != than.plan:
+                    raise _Ambiguous("there is a plan outside of the code fence too, and only one can be the plan")
+        if is_sequence(outside, context=self._context) and self._bare(outside).plan != than.plan:
+            raise _Ambiguous("there are names outside of the code fence too, and only one can be the plan")
+
+    def _embedded(self, text: str, *, values: list[tuple[str, int]]) -> ParsedPlan:
+        loaded = [load_literal(written)[0] for written, _ in values]
+        left = len(text.strip()) - sum(len(written) for written, _ in values)
+        prose = (f"envelope: {left} characters of prose",) if left > len(values) else ()
+        if len(values) > 1 and all(isinstance(value, Mapping) for value in loaded):
+            contents = [content_of(value) for value in loaded]
+            if all(content is not None and content.calls and not content.text for content in contents):
+                calls = [call for content in contents if content is not None for call in content.calls]
+                return self._calls(calls, outside="", notes=(*prose, "dialect: calls one after another"))
+        plans: list[ParsedPlan] = []
+        problem: PlanSyntaxError | None = None
+        for value in loaded:
+            try:
+                plans.append(self._inside(lambda value=value: self.value(value), notes=()))  # type: ignore[misc]
+            except PlanSyntaxError as error:
+                problem = problem or error
+        if problem is not None and (len(values) == 1 or not plans):
+            raise problem
+        if problem is not None or any(parsed.plan != plans[0].plan for parsed in plans):
+            raise _Ambiguous(f"there are {len(values)} JSON values in the text, and only one can be the plan")
+        return _noted(plans[0], *prose)
+
+    def _begins_as_plan(self, text: str) -> bool:
+        start = text.lstrip()
+        if start.startswith(("{", "[", "(", OPENING)) or _begins_with_action(start) or looks_like_assignments(text):
+            return True
+        return self._begins_with_call(start)
+
+    def _begins_with_call(self, text: str) -> bool:
+        if looks_like_assignments(text) and _PRINT.search(text) is None:
+            return False
+        tool = pythonic.first_tool(text)
+        return tool is not None and (tool == "print" or spelling(tool) in known_names(self._context))
+
+    def _bare(self, text: str) -> ParsedPlan:
+        start = text.lstrip()
+        if start.startswith(OPENING):
+            raise PlanSyntaxError(_DECOMPOSITION, where=f"character {len(text) - len(start) + 1}")
+        if _begins_with_action(start):
+            return parse_printed(text=text, context=self._context)
+        if self._begins_with_call(start):
+            calls = pythonic.calls_of(text)
+            return plan_of_calls(calls=calls, context=self._context, form=CALLS, tolerated=("dialect: pythonic",))
+        if start.startswith(("{", "[")):
+            value, tolerated = load_literal(text)
+            return _noted(self._inside(lambda: self.value(value), notes=()), *tolerated)
+        if start.startswith("("):
+            parsed = parse_tree(text=text, context=self._context)
+            refuse_without_tool(text=text, names=parsed.plan.tools(), context=self._context)
+            return parsed
+        if looks_like_assignments(text):
+            return parse_lumos(text=text, context=self._context)
+        return parse_comma(text=text, context=self._context)
+
+    def _inside(self, read: Callable[[], ParsedPlan], *, notes: tuple[str, ...]) -> ParsedPlan:
+        """Read what an envelope holds, with the notes on the envelope before the others."""
+        if self._nesting > _MAX_NESTING:
+            raise PlanSyntaxError(f"the plan is in more than {_MAX_NESTING} envelopes", tolerated=notes)
+        self._nesting += 1
+        try:
+            return _noted(read(), *notes)
+        except PlanSyntaxError as error:
+            error.tolerated = notes + error.tolerated
+            raise
+        finally:
+            self._nesting -= 1
+
+
+class _Ambiguous(PlanSyntaxError):
+    """A text could be two different plans, so that no other reading may be tried."""
+
+
+def _wrapper(value: Mapping[object, object]) -> str | None:
+    keys = [key for key in value if key not in REMARKS]
+    if len(keys) != 1 or keys[0] not in _WRAPPERS:
+        return None
+    return str(keys[0]) if isinstance(value[keys[0]], Mapping | list | str) else None
 
 
 def _noted(parsed: ParsedPlan, *notes: str) -> ParsedPlan:
-    return replace(parsed, tolerated=(*notes, *parsed.tolerated))
-
-
-def _begins_as_plan(text: str) -> bool:
-    start = text.lstrip()
-    return start.startswith(("{", "[", "(", OPENING)) or _begins_with_action(start) or looks_like_assignments(text)
-
-
-def _read_bare(*, text: str, context: PlanContext) -> ParsedPlan:
-    start = text.lstrip()
-    if start.startswith(OPENING):
-        raise PlanSyntaxError(_DECOMPOSITION, where=f"character {len(text) - len(start) + 1}")
-    if _begins_with_action(start):
-        return parse_printed(text=text, context=context)
-    if start.startswith(("{", "[")):
-        value, tolerated = load_literal(text)
-        parsed = _read(value=value, context=context)
-        return replace(parsed, tolerated=tolerated + parsed.tolerated)
-    if start.startswith("("):
-        parsed = parse_tree(text=text, context=context)
-        refuse_without_tool(text=text, names=parsed.plan.tools(), context=context)
-        return parsed
-    if looks_like_assignments(text):
-        return parse_lumos(text=text, context=context)
-    return parse_comma(text=text, context=context)
+    return replace(parsed, tolerated=(*notes, *parsed.tolerated)) if notes else parsed
 
 
 def _begins_with_action(text: str) -> bool:
@@ -167,8 +337,8 @@ def _begins_with_action(text: str) -> bool:
     return text.startswith("Action", index) and text[index + 6 :].lstrip().startswith("(")
 
 
-def _refuse_half_character(texts: tuple[str, ...], *, where: str) -> None:
+def _refuse_half_character(strings: tuple[str, ...], *, where: str) -> None:
     try:
-        "".join(texts).encode()
+        "".join(strings).encode()
     except UnicodeEncodeError:
         raise PlanSyntaxError("a text holds half a character (a lone surrogate)", where=where) from None

@@ -5,9 +5,11 @@ a reply repeats the prompt's example first. A fenced block of Python is a progra
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.replies.envelope import blocks_of, trimmed, without_reasoning
 
 PROSE = (
     "reflection", "pixel_changes", "object_changes", "helper_functions", "overall_pattern", "program_instructions",
@@ -17,7 +19,6 @@ PROGRAM = "python_program"
 ENTRY = "transform_grid"
 MOST_CHARACTERS = 64 * 1024
 _MOST_PROSE = 2000
-_FENCED = re.compile(r"```[ \t]*([A-Za-z0-9_]*)[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _MOST_OBJECTS = 50
 
 
@@ -42,6 +43,10 @@ def read_reply(text: str) -> Reply:
     """
     if len(text) > MOST_CHARACTERS:
         raise ReplyError(f"it has {len(text):,} characters; at most {MOST_CHARACTERS:,} are read")
+    try:
+        text, _ = without_reasoning(trimmed(text)[0])
+    except PlanSyntaxError as error:
+        raise ReplyError(error.message) from None
     objects = [value for value in _objects(text) if isinstance(value.get(PROGRAM), str)]
     if objects:
         prose = {name: value for name in PROSE if (value := objects[-1].get(name))}
@@ -50,8 +55,7 @@ def read_reply(text: str) -> Reply:
             for name, value in prose.items()
         }
         return Reply(_program(objects[-1][PROGRAM]), {name: value[:_MOST_PROSE] for name, value in texts.items()})
-    blocks = [body for kind, body in _FENCED.findall(text) if kind.lower() in {"", "python", "py"}]
-    written = [body for body in blocks if f"def {ENTRY}" in body]
+    written = [block.content for block in blocks_of(text)[0] if f"def {ENTRY}" in block.content]
     if written:
         return Reply(_program(written[-1]), {})
     raise ReplyError(f"it holds neither a JSON object with {PROGRAM!r} nor a fenced program with `def {ENTRY}`")
@@ -60,8 +64,8 @@ def read_reply(text: str) -> Reply:
 def _program(value: object) -> str:
     """The program's text, without a fence inside the JSON."""
     text = str(value)
-    inner = _FENCED.search(text)
-    program = (inner[2] if inner else text).strip("\n")
+    blocks, _ = blocks_of(text)
+    program = (blocks[0].content if blocks else text).strip("\n")
     if f"def {ENTRY}" not in program:
         raise ReplyError(f"its program defines no function {ENTRY}")
     return program.expandtabs(4)

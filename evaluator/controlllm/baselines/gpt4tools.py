@@ -8,10 +8,9 @@ from typing import ClassVar
 
 from evaluator.core.language_model import Ability, Completion, Message
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.plans.envelope import without_reasoning
 from evaluator.core.plans.model import ParsedPlan, PlanSyntaxError
 from evaluator.core.strategy import Conversation
-from evaluator.planners.strategies.acting import OBSERVATION, Calls, final_of, first_line, pairs_of, place, sections_of
+from evaluator.planners.strategies.acting import Calls
 from evaluator.planners.strategies.prompting import (
     Prompt,
     answer_sentence,
@@ -22,6 +21,8 @@ from evaluator.planners.strategies.prompting import (
     resource_lines,
     tool_lines,
 )
+from evaluator.replies.dialects.action_lines import OBSERVATION, final_of, first_line, pairs_of, place, sections_of
+from evaluator.replies.envelope import opened
 
 PROMPT = "gpt4tools/2"
 FORM = "action lines"
@@ -64,7 +65,7 @@ def read_calls(*, text: str, request: PlannerRequest) -> ParsedPlan | PlanSyntax
     calls = Calls(request=request, context=context_of(request))
     try:
         refuse_too_long(text)
-        text, left_out = without_reasoning(text)
+        text, left_out = opened(text)
         calls.tolerated += left_out
         sections = sections_of(text)
         pairs = pairs_of(sections)

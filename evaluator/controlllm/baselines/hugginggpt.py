@@ -10,7 +10,6 @@ from typing import ClassVar
 
 from evaluator.core.language_model import Ability, Completion, Message
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.plans.envelope import without_reasoning
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.prompting import (
@@ -23,6 +22,7 @@ from evaluator.planners.strategies.prompting import (
     resource_lines,
     tool_lines,
 )
+from evaluator.replies.envelope import opened
 from evaluator.replies.hugginggpt import FORM, parse_hugginggpt
 
 PROMPT = "hugginggpt/2"
@@ -67,7 +67,7 @@ def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxErr
     """The plan of a completion, or the error in it."""
     try:
         refuse_too_long(text)
-        text, left_out = without_reasoning(text)
+        text, left_out = opened(text)
         value, tolerated = find_list(text)
         parsed = parse_hugginggpt(value=value, context=context)
     except PlanSyntaxError as error:

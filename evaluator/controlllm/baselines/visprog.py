@@ -32,7 +32,6 @@ from evaluator.controlllm.baselines.program_text import (
 )
 from evaluator.core.language_model import Ability, Completion, Message
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.plans.envelope import unfenced, without_reasoning
 from evaluator.core.plans.literals import MAX_STEPS, short
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
@@ -46,6 +45,7 @@ from evaluator.planners.strategies.prompting import (
     resource_named,
 )
 from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
+from evaluator.replies.envelope import opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +207,6 @@ def _flat(value: object) -> Iterator[object]:
         yield value
 
 
-_FENCE = re.compile(r"```[A-Za-z]*[ \t]*\n(?P<program>.*?)(?:\n?```|\Z)", re.DOTALL)
 _NO_NAME = re.compile(r"[^A-Za-z0-9]+")
 _VISPROG = """Write a program for the request below. Each line assigns the result of one module to a new name:
 
@@ -280,27 +279,23 @@ def vocabulary(request: PlannerRequest, *, spelled: Callable[[str], str], answer
 
 
 def read_text(*, text: str, words: Vocabulary, request: PlannerRequest, form: str) -> ParsedPlan | PlanSyntaxError:
-    """The plan of a completion, or the error in it. Text around a code fence is ignored."""
+    """The plan of a completion, or the error in it. Its envelope is removed."""
     try:
-        text, left_out = without_reasoning(text)
-        unfenced(text)
+        text, notes = opened(text)
     except PlanSyntaxError as error:
         return error
-    fence = _FENCE.search(text[: 64 * 1024])
-    start, end = fence.span("program") if fence else (0, len(text))
-    around = len(text[:start].strip()) + len(text[end:].strip()) if fence else 0
-    notes = [f"left out {around} characters around the program"] if fence else []
-    if fence is None and text.lstrip().startswith("Program:"):
+    start = 0
+    if text.lstrip().startswith("Program:"):
         start = text.index("Program:") + len("Program:")
-        notes = ["left out 'Program:'"]
+        notes += ("envelope: 'Program:'",)
     try:
-        program = read_program(text, start=start, end=end)
+        program = read_program(text, start=start, end=len(text))
         parsed = plan_of_program(
             program=program, text=text, vocabulary=words, request=request, context=context_of(request), form=form
         )
     except PlanSyntaxError as error:
         return error
-    return ParsedPlan(plan=parsed.plan, form=parsed.form, tolerated=(*left_out, *notes, *parsed.tolerated))
+    return ParsedPlan(plan=parsed.plan, form=parsed.form, tolerated=(*notes, *parsed.tolerated))
 
 
 def _converse(*, prompt: Prompt, words: Vocabulary, request: PlannerRequest, form: str) -> Conversation:

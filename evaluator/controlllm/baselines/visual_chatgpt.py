@@ -16,18 +16,7 @@ from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.literals import short
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
-from evaluator.planners.strategies.acting import (
-    ACTION,
-    FINAL,
-    OBSERVATION,
-    Calls,
-    Section,
-    first_line,
-    names_of_results,
-    pairs_of,
-    place,
-    sections_of,
-)
+from evaluator.planners.strategies.acting import Calls, names_of_results
 from evaluator.planners.strategies.prompting import (
     MAX_COMPLETION,
     answer_sentence,
@@ -38,6 +27,16 @@ from evaluator.planners.strategies.prompting import (
     tool_lines,
 )
 from evaluator.replies.actions import tool_name
+from evaluator.replies.dialects.action_lines import (
+    ACTION,
+    FINAL,
+    OBSERVATION,
+    Section,
+    first_line,
+    pairs_of,
+    place,
+    sections_of,
+)
 
 PROMPT = "visual_chatgpt/2"
 FORM = "thought and action"

@@ -19,12 +19,13 @@ break as the separator.
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 
-from evaluator.core.plans.envelope import unfenced, without_reasoning
 from evaluator.core.plans.literals import MAX_STEPS, short, spelling
 from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.replies.envelope import opened
 from evaluator.replies.lumos import LABEL
 from evaluator.replies.turns.model import Action, Actions, Argument, TurnSyntaxError
 from evaluator.replies.turns.scanning import Balance, Mark, Scan, Source, references_of
@@ -34,6 +35,8 @@ _OUTPUT = re.compile(r"(?:R[0-9]{1,9}|Output)\b", re.ASCII)
 _EQUALS = re.compile(r"=(?!=)")
 _COMMA = re.compile(r",")
 _TOOL = re.compile(r"([A-Za-z][A-Za-z0-9_ -]{0,98}[A-Za-z0-9_]|[A-Za-z])[ \t]{0,20}\(", re.ASCII)
+_FENCED_STATEMENT = re.compile(r"(=[ \t]*)`{3}[\w-]*[ \t]*\n?([^`]*)\n?`{3}")
+"""A statement in a code fence of its own: R1 = ```sql ... ```."""
 _NEXT_LINE = re.compile(r"\n[ \t\r]*")
 _OUTPUTS = re.compile(
     r"(?:R[0-9]{1,9}|Output)(?:[ \t]{0,9},[ \t]{0,9}(?:R[0-9]{1,9}|Output)){0,20}[ \t]{0,9}=(?!=)", re.ASCII
@@ -41,7 +44,7 @@ _OUTPUTS = re.compile(
 
 
 def read_actions(*, text: str, statements: bool = False, tools: Collection[str] = ()) -> Actions:
-    """Parse the actions of a reply, in linear time. Removes reasoning and a code fence, which are recorded.
+    """Parse the actions of a reply, in linear time. Removes the envelope, which is recorded.
 
     Args:
         text: the reply.
@@ -51,14 +54,21 @@ def read_actions(*, text: str, statements: bool = False, tools: Collection[str] 
     Raises:
         TurnSyntaxError: with the position in the remaining text, and the actions before it.
     """
+    names = frozenset(map(spelling, tools)) if statements else None
+    is_bare = _OUTPUTS.match(text.lstrip()) is not None and "```" not in text
+    if is_bare:
+        with suppress(TurnSyntaxError):
+            return _parsed(text, names=names)
     try:
-        bare, reasoning = without_reasoning(text)
-        bare, fence = unfenced(bare) if bare.lstrip().startswith(("```", "~~~")) else (bare, ())
+        bare, notes = opened(_FENCED_STATEMENT.sub(r"\1\2", text) if statements else text)
     except PlanSyntaxError as error:
         raise TurnSyntaxError(error.message, place=Source(text).place(0)) from None
-    names = frozenset(map(spelling, tools)) if statements else None
-    actions = _Reader(source=Source(bare), structure=Scan(bare), named=names).read()
-    return replace(actions, tolerated=(*reasoning, *fence, *actions.tolerated))
+    actions = _parsed(bare, names=names)
+    return replace(actions, tolerated=(*notes, *actions.tolerated))
+
+
+def _parsed(text: str, *, names: frozenset[str] | None) -> Actions:
+    return _Reader(source=Source(text), structure=Scan(text), named=names).read()
 
 
 class _Reader:

@@ -18,7 +18,6 @@ from evaluator.replies.hugginggpt import parse_hugginggpt
 from evaluator.replies.lumos import parse_lumos
 from evaluator.replies.printed import parse_printed
 from evaluator.replies.read import read_plan
-from evaluator.replies.tool_calls import parse_tool_calls
 from evaluator.replies.tree import parse_tree
 from tests.evaluator.core.plans.linear import assert_linear
 from tests.evaluator.replies.test_decomposition import SUBTASK
@@ -36,7 +35,7 @@ READERS = {
     "controlllm": lambda value: parse_controlllm(value=value, context=CONTEXT),
     "printed": lambda value: parse_printed(text=value, context=CONTEXT),
     "hugginggpt": lambda value: parse_hugginggpt(value=value, context=CONTEXT),
-    "tool_calls": lambda value: parse_tool_calls(value=value, context=CONTEXT),
+    "tool_calls": lambda value: read_plan(value=value, context=CONTEXT),
     "lumos": lambda value: parse_lumos(text=value, context=CONTEXT),
     "decomposition": parse_decomposition,
     "literal": load_literal,

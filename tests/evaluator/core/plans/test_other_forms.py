@@ -9,7 +9,7 @@ from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.hugginggpt import parse_hugginggpt
 from evaluator.replies.lumos import parse_lumos
-from evaluator.replies.tool_calls import parse_tool_calls
+from evaluator.replies.read import read_plan
 from evaluator.replies.tree import parse_tree
 
 OPEN = PlanContext(catalogue=CONTROLLLM, resources={}, expects=None)
@@ -116,7 +116,7 @@ def call(call_id, name, **arguments):
 
 @pytest.mark.parametrize("reference", ["call_a", "$call_a", "call_a.image", "$call_a.image"])
 def test_tool_calls_refer_to_results_by_the_calls_id(reference):
-    parsed = parse_tool_calls(
+    parsed = read_plan(
         value=[
             call("call_a", "Image_Denoising", image="$image"),
             call("call_b", "Visual_Question_Answering", image=reference, text="$query"),
@@ -134,7 +134,7 @@ def test_tool_calls_refer_to_results_by_the_calls_id(reference):
 
 
 def test_an_assistants_message_may_hold_the_calls_and_a_resource_comes_before_a_call():
-    parsed = parse_tool_calls(
+    parsed = read_plan(
         value={
             "role": "assistant",
             "tool_calls": [
@@ -150,10 +150,7 @@ def test_an_assistants_message_may_hold_the_calls_and_a_resource_comes_before_a_
         {"image": "$image"},
         {"image": "image.image"},
     ]
-    assert parsed.tolerated == (
-        "tool_calls[0].id: missing; called it by its number",
-        "tool_calls[0].function.arguments: an object instead of its text",
-    )
+    assert parsed.tolerated == ("tool_calls[0]: no id; named it call_1",)
 
 
 def test_assignments_take_arguments_by_place_and_by_name():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from evaluator.controlllm.baselines.gpt4tools import GPT4Tools, read_calls
 from evaluator.controlllm.baselines.visual_chatgpt import MAX_TURNS, VisualChatGPT
 from evaluator.core.plans.model import ParsedPlan, PlanSyntaxError
-from evaluator.planners.strategies.acting import sections_of
+from evaluator.replies.dialects.action_lines import sections_of
 from tests.evaluator.planners.strategies.conversing import (
     NOISY_QUESTION,
     REMOVE_KEYBOARD,

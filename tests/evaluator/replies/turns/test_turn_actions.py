@@ -184,8 +184,8 @@ def test_actions_in_an_envelope_are_the_bare_ones(text):
     assert len(result.tolerated) > len(bare.tolerated)
 
 
-@pytest.mark.parametrize("text", [f"<think>{BARE}", f"```\n{BARE}\n```\nor\n```\n{BARE}\n```"])
-def test_reasoning_without_an_end_and_two_fences_are_refused(text):
+@pytest.mark.parametrize("text", [f"<think>{BARE}", f"```\n{BARE}\n```\nor\n```\n{BARE}; R9 = Other(1)\n```"])
+def test_reasoning_without_an_end_and_two_different_fences_are_refused(text):
     with pytest.raises(TurnSyntaxError):
         read_actions(text=text)
 

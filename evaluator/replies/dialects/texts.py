@@ -1,0 +1,278 @@
+"""Tool calls between the special tokens and tags of chat templates.
+
+==========  =============================================================================  ====================
+dialect     text                                                                           family
+==========  =============================================================================  ====================
+hermes      `<tool_call>` JSON `</tool_call>`                                              Hermes, Qwen
+qwen-coder  `<function=name><parameter=key>` value `</parameter></function>`               Qwen3-Coder
+glm         `<tool_call>name<arg_key>` key `</arg_key><arg_value>` value `</arg_value>...`  GLM
+invoke      `<invoke name="..."><parameter name="...">` value `</parameter></invoke>`      Claude, MiniMax, DeepSeek
+mistral     `[TOOL_CALLS]` JSON, or `[TOOL_CALLS]name[ARGS]` JSON                          Mistral
+llama       `<|python_tag|>` JSON or calls; `<function=name>` JSON `</function>`           Llama 3, 4
+deepseek    `<｜tool▁call▁begin｜>` ... `<｜tool▁sep｜>` ... `<｜tool▁call▁end｜>`              DeepSeek V3, R1
+kimi        `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>` JSON           Kimi K2
+marked      JSON or Python calls between the marks of `_MARKS`                             others
+==========  =============================================================================  ====================
+
+The last mark may be missing where the call is complete.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from evaluator.core.plans.literals import Scanner, kind_of, short
+from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.replies.calls import Call
+from evaluator.replies.dialects import pythonic
+from evaluator.replies.messages import content_of
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedCalls:
+    """The calls between the marks of a dialect."""
+
+    dialect: str
+    calls: tuple[Call, ...]
+    outside: str
+    """The text outside of the marks."""
+
+
+_MARKS: dict[str, tuple[str, str]] = {
+    "hermes": (r"<tool_call>", r"</tool_call>"),
+    "tool_calls tag": (r"<tool_calls>", r"</tool_calls>"),
+    "function_call tag": (r"<function_call>", r"</function_call>"),
+    "nemotron": (r"<TOOLCALL>", r"</TOOLCALL>"),
+    "granite": (r"<\|tool_call\|>", r"<\|/tool_call\|>"),
+    "lfm": (r"<\|tool_call_start\|>", r"<\|tool_call_end\|>"),
+    "internlm": (r"<\|action_start\|>\s*(?:<\|plugin\|>)?", r"<\|action_end\|>"),
+    "command": (r"<\|START_ACTION\|>", r"<\|END_ACTION\|>"),
+    "llama 4": (r"<\|python_start\|>", r"<\|python_end\|>"),
+    "llama": (r"<\|python_tag\|>", r"<\|e(?:om|ot)_id\|>"),
+    "functionary": (r"\bfunctools(?=\s{0,9}\[)", r"\Z"),
+}
+"""Opening and closing marks of JSON or Python calls."""
+_INVOKE = re.compile(r"<(?:[\w｜|]+[:｜|])?invoke name=\"(?P<name>[^\"<>]+)\">")
+_INVOKE_END = re.compile(r"</(?:[\w｜|]+[:｜|])?invoke>")
+_INVOKE_PARAMETER = re.compile(
+    r"<(?:[\w｜|]+[:｜|])?parameter name=\"(?P<name>[^\"<>]+)\"(?P<more>[^<>]*)>(?P<value>.*?)"
+    r"</(?:[\w｜|]+[:｜|])?parameter>",
+    re.DOTALL,
+)
+_INVOKE_AROUND = re.compile(r"</?(?:[\w｜|]+[:｜|])?(?:function_calls|tool_calls?|tool_use)>")
+_FUNCTION = re.compile(r"<function=(?P<name>[\w.:/ -]+)>")
+_FUNCTION_END = re.compile(r"</function>")
+_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
+_GLM_NAME = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?=<arg_key>|\Z)")
+_GLM_PAIR = re.compile(r"\s*<arg_key>(?P<name>[^<>]*)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>", re.DOTALL)
+_MISTRAL = re.compile(r"\[TOOL_CALLS\]")
+_MISTRAL_NAME = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:\[CALL_ID\](?P<id>[\w-]+)\s*)?(?:\[ARGS\])?\s*(?=\{)")
+_DEEPSEEK = re.compile(r"<[｜|]tool[▁_]call[▁_]begin[｜|]>")
+_DEEPSEEK_END = re.compile(r"<[｜|]tool[▁_]call[▁_]end[｜|]>")
+_DEEPSEEK_SEPARATOR = re.compile(r"<[｜|]tool[▁_]sep[｜|]>")
+_DEEPSEEK_AROUND = re.compile(r"<[｜|]tool[▁_](?:calls|outputs?)[▁_](?:begin|end)[｜|]>")
+_DEEPSEEK_JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```)?\s*", re.DOTALL)
+_KIMI = re.compile(r"<\|tool_call_begin\|>")
+_KIMI_ARGUMENTS = re.compile(r"<\|tool_call_argument_begin\|>")
+_KIMI_END = re.compile(r"<\|tool_call_end\|>")
+_KIMI_AROUND = re.compile(r"<\|tool_calls_section_(?:begin|end)\|>")
+_KIMI_ID = re.compile(r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]+?)(?::\d+)?)\s*")
+
+
+def calls_in(text: str) -> MarkedCalls | None:
+    """The calls of a text with the marks of a dialect; None if it has the marks of none.
+
+    Raises:
+        PlanSyntaxError: the content of the marks is no call, or is cut off; `where` is the position in the text.
+    """
+    for read in _READERS:
+        marked = read(text)
+        if marked is not None:
+            return marked
+    return None
+
+
+def _between(
+    text: str, opening: re.Pattern[str], closing: re.Pattern[str]
+) -> tuple[list[tuple[re.Match[str], str]], str]:
+    """The texts after each opening mark up to its closing mark, the next opening mark or the end; and the rest."""
+    bodies: list[tuple[re.Match[str], str]] = []
+    outside: list[str] = []
+    begin = 0
+    openings = list(opening.finditer(text))
+    for mark, limit in zip(openings, [*(mark.start() for mark in openings[1:]), len(text)], strict=False):
+        if mark.start() < begin:
+            continue
+        outside.append(text[begin : mark.start()])
+        end = closing.search(text, mark.end(), limit)
+        bodies.append((mark, text[mark.end() : end.start() if end else limit]))
+        begin = end.end() if end else limit
+    outside.append(text[begin:])
+    return bodies, "".join(outside)
+
+
+def _marked(text: str) -> MarkedCalls | None:
+    for dialect, (opening, closing) in _MARKS.items():
+        bodies, outside = _between(text, re.compile(opening), re.compile(closing))
+        if not bodies:
+            continue
+        calls: list[Call] = []
+        for number, (_, body) in enumerate(bodies, start=1):
+            where = f"{dialect} call {number}"
+            if _INVOKE.search(body) or _FUNCTION.search(body):
+                return None
+            if dialect in ("hermes", "glm") and (glm := _glm(body, where=where)) is not None:
+                dialect = "glm"
+                calls.append(glm)
+            else:
+                calls += calls_in_body(body, where=where)
+        return MarkedCalls(dialect, tuple(calls), outside)
+    return None
+
+
+def calls_in_body(body: str, *, where: str) -> Iterator[Call]:
+    """The calls of a text that is JSON, several JSON values, or calls in Python.
+
+    Raises:
+        PlanSyntaxError: it is neither.
+    """
+    if pythonic.first_tool(body) is not None and not body.lstrip().startswith(("{", "[{")):
+        yield from pythonic.calls_of(body)
+        return
+    scanner = Scanner(body)
+    while not scanner.at_end():
+        start = scanner.index
+        try:
+            value, scanner.index = json.JSONDecoder().raw_decode(body, start)
+        except (ValueError, RecursionError):
+            scanner.index = start
+            try:
+                value = scanner.value()
+            except PlanSyntaxError as error:
+                raise PlanSyntaxError(
+                    f"the call cannot be read: {error.message}", where=f"{where}, {error.where}"
+                ) from None
+        content = content_of(value)
+        if content is None or content.text:
+            raise PlanSyntaxError(f"this is no call, but {kind_of(value)}", where=where)
+        yield from content.calls
+        while scanner.take(";") or scanner.take(","):
+            pass
+
+
+def _glm(body: str, *, where: str) -> Call | None:
+    name = _GLM_NAME.match(body)
+    if name is None:
+        return None
+    pairs = list(_GLM_PAIR.finditer(body, name.end()))
+    return Call(tool=name["name"], arguments={pair["name"].strip(): pair["value"] for pair in pairs}, where=where)
+
+
+def _invoke(text: str) -> MarkedCalls | None:
+    bodies, outside = _between(text, _INVOKE, _INVOKE_END)
+    if not bodies:
+        return None
+    calls = []
+    for number, (mark, body) in enumerate(bodies, start=1):
+        arguments: dict[str, object] = {
+            match["name"]: _text_or_json(match["value"], is_text='string="false"' not in match["more"])
+            for match in _INVOKE_PARAMETER.finditer(body)
+        }
+        if left := _INVOKE_PARAMETER.sub("", _INVOKE_AROUND.sub("", body)).strip():
+            raise PlanSyntaxError(f"expected a parameter, found {short(left)}", where=f"call {number}")
+        calls.append(Call(tool=mark["name"], arguments=arguments, where=f"call {number}"))
+    return MarkedCalls("invoke", tuple(calls), _INVOKE_AROUND.sub("", outside))
+
+
+def _function(text: str) -> MarkedCalls | None:
+    bodies, outside = _between(text, _FUNCTION, _FUNCTION_END)
+    if not bodies:
+        return None
+    calls, dialect = [], "llama"
+    for number, (mark, body) in enumerate(bodies, start=1):
+        parameters = {match["name"]: _unwrapped(match["value"]) for match in _PARAMETER.finditer(body)}
+        left = _PARAMETER.sub("", body).replace("</tool_call>", "").strip()
+        arguments: object = left
+        if parameters or not left:
+            dialect = "qwen-coder"
+            if left:
+                raise PlanSyntaxError(f"expected a parameter, found {short(left)}", where=f"call {number}")
+            arguments = parameters
+        calls.append(Call(tool=mark["name"].strip(), arguments=arguments, where=f"call {number}"))
+    return MarkedCalls(dialect, tuple(calls), re.sub(r"</?tool_call>", "", outside))
+
+
+def _unwrapped(value: str) -> str:
+    return value.removeprefix("\n").removesuffix("\n")
+
+
+def _text_or_json(value: str, *, is_text: bool) -> object:
+    if is_text:
+        return _unwrapped(value)
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return _unwrapped(value)
+
+
+def _mistral(text: str) -> MarkedCalls | None:
+    marks = list(_MISTRAL.finditer(text))
+    if not marks:
+        return None
+    calls: list[Call] = []
+    ends = [*(mark.start() for mark in marks[1:]), len(text)]
+    for number, (mark, end) in enumerate(zip(marks, ends, strict=True), start=1):
+        body = text[mark.end() : end]
+        name = _MISTRAL_NAME.match(body)
+        where = f"mistral call {number}"
+        if name is None:
+            calls += calls_in_body(body, where=where)
+        else:
+            while name is not None:
+                scanner = Scanner(body)
+                scanner.index = name.end()
+                calls.append(Call(tool=name["name"], arguments=scanner.value(), where=where, id=name["id"]))
+                rest = body[scanner.index :]
+                name, body = _MISTRAL_NAME.match(rest), rest
+            if body.strip():
+                raise PlanSyntaxError(f"expected the end after a call, found {short(body.strip())}", where=where)
+    return MarkedCalls("mistral", tuple(calls), text[: marks[0].start()])
+
+
+def _deepseek(text: str) -> MarkedCalls | None:
+    bodies, outside = _between(text, _DEEPSEEK, _DEEPSEEK_END)
+    if not bodies:
+        return None
+    calls = []
+    for number, (_, body) in enumerate(bodies, start=1):
+        separator = _DEEPSEEK_SEPARATOR.search(body)
+        if separator is None:
+            raise PlanSyntaxError("there is no separator between the call's name and arguments", where=f"call {number}")
+        head, rest = body[: separator.start()].strip(), body[separator.end() :]
+        if head == "function":
+            head, _, rest = rest.partition("\n")
+        arguments = _DEEPSEEK_JSON.fullmatch(rest)
+        calls.append(
+            Call(tool=head.strip(), arguments=arguments["json"] if arguments else rest.strip(), where=f"call {number}")
+        )
+    return MarkedCalls("deepseek", tuple(calls), _DEEPSEEK_AROUND.sub("", outside))
+
+
+def _kimi(text: str) -> MarkedCalls | None:
+    bodies, outside = _between(text, _KIMI, _KIMI_END)
+    if not bodies:
+        return None
+    calls = []
+    for number, (_, body) in enumerate(bodies, start=1):
+        separator = _KIMI_ARGUMENTS.search(body)
+        head = _KIMI_ID.fullmatch(body, 0, separator.start() if separator else len(body))
+        if separator is None or head is None:
+            raise PlanSyntaxError("the call has no arguments", where=f"call {number}")
+        calls.append(
+            Call(tool=head["name"], arguments=body[separator.end() :].strip(), where=f"call {number}", id=head["id"])
+        )
+    return MarkedCalls("kimi", tuple(calls), _KIMI_AROUND.sub("", outside))
+
+
+_READERS: tuple[Callable[[str], MarkedCalls | None], ...] = (_kimi, _deepseek, _mistral, _marked, _invoke, _function)
