@@ -17,6 +17,7 @@ from typing import Any, cast
 from PIL import Image as PillowImage
 
 from evaluator.core import canonical_json
+from evaluator.core.pictures import as_seen
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.values import Image, Value
 from evaluator.miniature.lilliput_samples import LilliputSamples, SampleTask
@@ -115,7 +116,7 @@ class BuiltSamples:
     def _photograph(self, *, base: Base, index: int) -> Image:
         self._require(index=index)
         with PillowImage.open(io.BytesIO(self._bytes(f"{IMAGES[base]}/{index}.png"))) as image:
-            return image.convert("RGB")
+            return as_seen(image)
 
     def _text(self, *, base: Base, index: int) -> Mapping[str, str]:
         self._require(index=index)

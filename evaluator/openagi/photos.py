@@ -17,6 +17,7 @@ from PIL import Image as PillowImage
 from PIL import ImageFilter
 
 from evaluator.core.canonical_json import framed
+from evaluator.core.pictures import as_seen
 from evaluator.core.values import Image
 from evaluator.openagi.grammar import Degradation
 
@@ -35,7 +36,7 @@ VERSION = "1"
 
 def fitted(image: Image) -> Image:
     """A photograph of any size as 256x256 RGB; the aspect ratio is not kept, as in the release."""
-    return image.convert("RGB").resize((SIDE, SIDE), PillowImage.Resampling.BILINEAR)
+    return as_seen(image).resize((SIDE, SIDE), PillowImage.Resampling.BILINEAR)
 
 
 def degraded(image: Image, *, degradations: Iterable[str], key: str, index: int) -> Image:

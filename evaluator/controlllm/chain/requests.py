@@ -11,6 +11,7 @@ from PIL import Image as PillowImage
 
 from evaluator.controlllm.chain.running import ChainRequest
 from evaluator.controlllm.chain.state import Entry
+from evaluator.core.pictures import as_seen
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools, request_for
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
@@ -107,7 +108,7 @@ def _read(*, path: Path, kind: ResourceType | None) -> Value:
             value = decode(Artefact(data=path.read_bytes(), media_type=MediaType.CLIP))
         else:
             with PillowImage.open(path) as picture:
-                value = _frames(picture) if is_clip else picture.convert("RGB")
+                value = _frames(picture) if is_clip else as_seen(picture)
     else:
         known = ", ".join((*_PICTURES, ".txt", ".json"))
         raise ValueError(f"files end with one of {known}")
@@ -121,7 +122,7 @@ def _frames(picture: Image) -> Clip:
     frames = []
     for number in range(getattr(picture, "n_frames", 1)):
         picture.seek(number)
-        frames.append(np.asarray(picture.convert("RGB"), dtype=np.uint8))
+        frames.append(np.asarray(as_seen(picture), dtype=np.uint8))
     return Clip(np.stack(frames))
 
 

@@ -2,9 +2,10 @@
 
 Numerically: the answer is a number in the form of a value or in common notation: an integer, decimal number or
 fraction, optionally followed by an approximation in brackets, or preceded by `about` or by a name and `=`. `$`, `%` and
-thousands separators are ignored. An exact number is right if it equals the reference; one with `about` if it differs by
-at most 1e-9, relative to the reference if that exceeds 1. So `72.0`, `$72`, `72.` and `x = 72` are 72, and `15%` is 15.
-Everything else is wrong: an expression, several alternatives, or no answer.
+thousands separators are ignored, and so are the marks of `evaluator.core.answers`. An exact number is right if it equals
+the reference; one with `about` if it differs by at most 1e-9, relative to the reference if that exceeds 1. So `72.0`,
+`$72`, `72.`, `**72**` and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several
+alternatives, a decimal comma, or no answer.
 
 As text: the answer equals the reference, except for surrounding white space. The reference is an integer without
 separators, as in `evaluator.lumos.maths.tasks`.
@@ -14,16 +15,17 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from evaluator.core.answers import without_typography
 from evaluator.lumos.maths.algebra.arithmetic import absolute, exact_text, number_of
 from evaluator.lumos.maths.algebra.errors import MAX_TEXT, MathsError
 from evaluator.lumos.maths.algebra.values import Number
 
-VERSION = "maths/1"
+VERSION = "maths/2"
 """Version of these rules."""
 _ANSWER = re.compile(
-    r"(?P<about>about\s+)?(?:[A-Za-z]\w{0,40}\s{0,9}=\s{0,9})?(?P<sign>-)?\s{0,9}\$?\s{0,9}(?P<sign2>-)?"
+    r"(?P<about>about\s+)?(?:[A-Za-z]\w{0,40}\s{0,9}=\s{0,9})?(?P<sign>[-+])?\s{0,9}(?:US)?[$€£¥]?\s{0,9}(?P<sign2>[-+])?"
     r"(?P<top>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?P<power>e[-+]?[0-9]{1,4})?"
-    r"(?:/(?P<bottom>[0-9]+))?\s{0,9}%?(?:\s\(about [-+.0-9e]{1,40}\))?",
+    r"(?:/(?P<bottom>[0-9]+))?\s{0,9}%?\.?(?:\s\(about [-+.0-9e]{1,40}\))?",
     re.ASCII,
 )
 _TOLERANCE = Fraction(1, 10**9)
@@ -56,7 +58,7 @@ def score_answer(*, answer: str, reference: Fraction) -> AnswerScore:
 
 def number_in(answer: str) -> Number | None:
     """The number in an answer; None for other answers."""
-    match = _ANSWER.fullmatch(answer.strip()) if len(answer) <= MAX_TEXT else None
+    match = _ANSWER.fullmatch(without_typography(answer)) if len(answer) <= MAX_TEXT else None
     if match is None or (match["sign"] and match["sign2"]):
         return None
     try:
@@ -66,5 +68,5 @@ def number_in(answer: str) -> Number | None:
         return None
     if not bottom:
         return None
-    negative = match["sign"] or match["sign2"]
+    negative = "-" in (match["sign"], match["sign2"])
     return Number((-value if negative else value) / bottom, exact=not match["about"])

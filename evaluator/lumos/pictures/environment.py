@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evaluator.core import canonical_json
+from evaluator.core.answers import without_typography
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.pictures import as_seen
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.transcripts import ActionProblem, Transcript
@@ -47,7 +49,7 @@ class _Photograph:
         with Image.open(self._mounted.path(scope), formats=["JPEG", "PNG"]) as picture:
             if picture.width * picture.height > _MOST_PIXELS:
                 raise ValueError(f"the picture {scope} has more than {_MOST_PIXELS} pixels")
-            whole = picture.convert("RGB")
+            whole = as_seen(picture)
         scale = math.sqrt(_MOST_SHOWN / (whole.width * whole.height))
         if scale >= 1:
             return whole
@@ -118,7 +120,7 @@ class PictureEnvironment:
 
 def letter_of(answer: str, *, choices: Sequence[str]) -> str | None:
     """The letter of a choice that an answer names, by letter or by its words; None for other answers."""
-    text = answer.strip()
+    text = without_typography(answer)
     plain = text.rstrip(".").casefold()
     by_words = [letter for letter, choice in zip(LETTERS, choices, strict=False) if choice.strip().casefold() == plain]
     if len(by_words) == 1:

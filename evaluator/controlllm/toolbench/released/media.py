@@ -11,6 +11,7 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.controlllm.toolbench.released.video_decoding import sampled_indices
+from evaluator.core.pictures import as_seen
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import (
     LARGEST_SIDE,
@@ -139,7 +140,7 @@ def _opened(path: Path) -> Image:
 
 def _picture(path: Path) -> Image:
     with _opened(path) as picture:
-        whole = picture.convert("RGB")
+        whole = as_seen(picture)
     size = shown_size(whole.size)
     return whole if size == whole.size else whole.resize(size, PillowImage.Resampling.BICUBIC)
 
@@ -161,9 +162,9 @@ def _masks(path: Path) -> Masks:
         size = shown_size(masks.size)
         return Masks(size, tuple(replace(mask, pixels=_reduced_mask(mask.pixels, size=size)) for mask in masks.items))
     with _opened(path) as picture:
-        whole = np.asarray(picture.convert("L"), dtype=np.uint8) >= _INSIDE
-        size = shown_size(picture.size)
-    inside = _reduced_mask(whole, size=size)
+        seen = as_seen(picture)
+    whole = np.asarray(seen.convert("L"), dtype=np.uint8) >= _INSIDE
+    inside = _reduced_mask(whole, size=shown_size(seen.size))
     return Masks(size, (Mask("", inside),) if inside.any() else ())
 
 
@@ -186,7 +187,7 @@ def _clip(path: Path) -> Clip:
         frames = []
         for index in _sampled(int(getattr(picture, "n_frames", 1))):
             picture.seek(index)
-            frames.append(_reduced(picture.convert("RGB")))
+            frames.append(_reduced(as_seen(picture)))
     return _stacked(frames)
 
 
