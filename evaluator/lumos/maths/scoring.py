@@ -3,8 +3,8 @@
 Numerically: the answer is a number in the form of a value or in common notation: an integer, decimal number or
 fraction, optionally followed by an approximation in brackets, or preceded by `about` or by a name and `=`. `$`, `%` and
 thousands separators are ignored, and so are the marks of `evaluator.core.answers`. An exact number is right if it
-equals the reference; one with `about` if it differs by at most 1e-9, relative to the reference if that exceeds 1. So `72.0`,
-`$72`, `72.`, `**72**` and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several
+equals the reference; one with `about` if it differs by at most 1e-9, relative to the reference if that exceeds 1. So
+`72.0`, `$72`, `72.`, `**72**` and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several
 alternatives, a decimal comma, or no answer.
 
 As text: the answer equals the reference, except for surrounding white space. The reference is an integer without
