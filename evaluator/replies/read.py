@@ -138,10 +138,8 @@ class _Reader:
         parsed = plan_of_calls(calls=calls, context=self._context, form=CALLS, tolerated=notes)
         if not outside.strip():
             return parsed
-        with suppress(PlanSyntaxError):
-            other = self._inside(lambda: self.text(outside), notes=())
-            if other.plan != parsed.plan:
-                raise _Ambiguous("there are calls and another plan in the text, and only one can be the plan")
+        if self._is_other_plan(outside, than=parsed):
+            raise _Ambiguous("there are calls and another plan in the text, and only one can be the plan")
         return _noted(parsed, f"envelope: {len(outside.strip())} characters of prose")
 
     def text(self, text: str) -> ParsedPlan:
@@ -240,12 +238,18 @@ class _Reader:
         return _noted(plans[0], *notes)
 
     def _refuse_other_plan(self, outside: str, *, than: ParsedPlan) -> None:
-        for written, _ in json_values(outside):
-            with suppress(PlanSyntaxError):
-                if self._bare(written).plan != than.plan:
-                    raise _Ambiguous("there is a plan outside of the code fence too, and only one can be the plan")
-        if is_sequence(outside, context=self._context) and self._bare(outside).plan != than.plan:
+        if any(self._is_other_plan(written, than=than) for written, _ in json_values(outside)):
+            raise _Ambiguous("there is a plan outside of the code fence too, and only one can be the plan")
+        if is_sequence(outside, context=self._context) and self._is_other_plan(outside, than=than):
             raise _Ambiguous("there are names outside of the code fence too, and only one can be the plan")
+
+    def _is_other_plan(self, text: str, *, than: ParsedPlan) -> bool:
+        try:
+            return self._inside(lambda: self.text(text), notes=()).plan != than.plan
+        except _Ambiguous:
+            return True
+        except PlanSyntaxError:
+            return False
 
     def _embedded(self, text: str, *, values: list[tuple[str, int]]) -> ParsedPlan:
         loaded = [load_literal(written)[0] for written, _ in values]
