@@ -32,6 +32,8 @@ FORM = "comma sequence"
 MAX_NAMES = 100
 _LONGEST_NAME = 200
 """In characters, including white space."""
+_LONGEST_TEXT = 50_000
+_MOST_LINES = 500
 _LONGEST_LABEL = 120
 _STRONG = re.compile(
     r"[,;，、；|\t]|\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶»>])\s*"
@@ -180,6 +182,8 @@ class _Names:
         if not without_format_characters(text).strip(" \t\r\n,;.\"'`*"):
             raise PlanSyntaxError("the plan is empty: it names no tool")
         lines = [line for line in text.splitlines() if line.strip(" \t,;")]
+        if len(text) > _LONGEST_TEXT or len(lines) > _MOST_LINES:
+            self._refuse(text[:_LONGEST_TEXT])
         read = self.lines(text)
         tolerated: list[str] = []
         if all(line is not None for line in read):

@@ -50,8 +50,8 @@ _END = re.compile(
 _END_WITHIN = 200
 """Characters at the end of a text in which end marks are looked for before anything else."""
 _CHANNEL = re.compile(
-    r"(?:<\|start\|>(?:assistant)?)?(?:\s*to=(?P<before>[\w.-]+))?\s*<\|channel\|>\s*(?P<name>[a-z]+)"
-    r"(?:\s+to=(?P<after>[\w.-]+))?[ \t]*(?:<\|constrain\|>)?[ \t]*(?:json|code)?[ \t]*<\|message\|>"
+    r"(?:<\|start\|>(?:assistant)?(?:\s{0,9}to=(?P<before>[\w.-]+))?\s{0,9})?<\|channel\|>\s{0,9}(?P<name>[a-z]+)"
+    r"(?:\s{1,9}to=(?P<after>[\w.-]+))?[ \t]{0,9}(?:<\|constrain\|>)?[ \t]{0,9}(?:json|code)?[ \t]{0,9}<\|message\|>"
 )
 _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 _BARE_CHANNELS = re.compile(r"\Aanalysis(?=\S|\s)")
@@ -274,7 +274,7 @@ def json_values(text: str) -> list[tuple[str, int]]:
     """The JSON objects in prose, and the lists of objects or lists, as their texts with their positions.
 
     Raises:
-        PlanSyntaxError: one is cut off.
+        PlanSyntaxError: one is cut off or broken.
     """
     return [(text[start:end], start) for start, end in _values(text)]
 
@@ -290,9 +290,11 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
         scanner.index = start = min(starts)
         try:
             value = scanner.value()
-        except PlanSyntaxError:
-            if scanner.at_end() and _looks_like_json(text, start):
-                raise PlanSyntaxError("JSON in the text is cut off", where=scanner.places[start]) from None
+        except PlanSyntaxError as error:
+            # Values inside of a broken one are parts of it, and no plans.
+            if _JSON_START.match(text, start):
+                message = f"JSON in the text is cut off or broken: {error.message}"
+                raise PlanSyntaxError(message, where=scanner.places[start]) from None
             index = start + 1
             continue
         index = scanner.index
@@ -302,10 +304,6 @@ def _values(text: str) -> Iterator[tuple[int, int]]:
 
 
 _JSON_START = re.compile(r"""\{\s*["']|\[\s*[{\["']""")
-
-
-def _looks_like_json(text: str, start: int) -> bool:
-    return _JSON_START.match(text, start) is not None
 
 
 def after_prose(text: str) -> Iterator[tuple[str, str]]:

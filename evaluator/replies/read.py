@@ -178,9 +178,10 @@ class _Reader:
             raise (problem or error) from None
 
     def _in_prose(self, text: str) -> ParsedPlan:
-        marked = texts.calls_in(text)
-        if marked is not None:
-            return self._calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
+        if texts.has_marks(text) and texts.has_marks(_without_values(text)):
+            marked = texts.calls_in(text)
+            if marked is not None:
+                return self._calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
         if (answer := answer_in_tags(text)) is not None:
             return self._inside(lambda: self.text(answer[0]), notes=answer[1])
         blocks, outside = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
@@ -328,6 +329,19 @@ def _wrapper(value: Mapping[object, object]) -> str | None:
     if len(keys) != 1 or keys[0] not in _WRAPPERS:
         return None
     return str(keys[0]) if isinstance(value[keys[0]], Mapping | list | str) else None
+
+
+def _without_values(text: str) -> str:
+    """A text without its JSON values, whose literals may contain anything."""
+    try:
+        values = json_values(text)
+    except PlanSyntaxError:
+        return text
+    parts, begin = [], 0
+    for written, start in values:
+        parts.append(text[begin:start])
+        begin = start + len(written)
+    return "".join((*parts, text[begin:]))
 
 
 def _noted(parsed: ParsedPlan, *notes: str) -> ParsedPlan:

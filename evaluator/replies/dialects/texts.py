@@ -80,6 +80,11 @@ _KIMI_AROUND = re.compile(r"<\|tool_calls_section_(?:begin|end)\|>")
 _KIMI_ID = re.compile(r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]+?)(?::\d+)?)\s*")
 
 
+def has_marks(text: str) -> bool:
+    """Whether a text has the opening mark of any dialect."""
+    return _ANY.search(text) is not None
+
+
 def calls_in(text: str) -> MarkedCalls | None:
     """The calls of a text with the marks of a dialect; None if it has the marks of none.
 
@@ -276,3 +281,11 @@ def _kimi(text: str) -> MarkedCalls | None:
 
 
 _READERS: tuple[Callable[[str], MarkedCalls | None], ...] = (_kimi, _deepseek, _mistral, _marked, _invoke, _function)
+_ANY = re.compile(
+    "|".join(
+        [*(opening for opening, _ in _MARKS.values())]
+        + [mark.pattern for mark in (_KIMI, _DEEPSEEK, _MISTRAL)]
+        + [r"<(?:[\w｜|]+[:｜|])?invoke name=", r"<function="]
+    )
+)
+"""The opening mark of any dialect."""
