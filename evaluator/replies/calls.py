@@ -79,7 +79,7 @@ def plan_of_calls(
             call_id = f"call_{number}"
             records.append(f"{call.where}: no id; named it {call_id}")
         if call_id in known:
-            raise PlanSyntaxError(f"two calls have the id {short(call_id)}", where=call.where)
+            raise PlanSyntaxError(f"two calls have the id {short(call_id)}", where=f"{call.where}.id")
         written = call.tool.removeprefix("functions.") if call.tool.startswith("functions.") else call.tool
         tool = tool_name(written=written, context=context, where=call.where, tolerated=records)
         arguments = arguments_of(value=call.arguments, where=call.where, tolerated=records)

@@ -189,13 +189,13 @@ class _Reader:
             return self._fenced(blocks, outside=outside)
         if action_lines.has_action_lines(text):
             return action_lines.parse_action_lines(text=text, context=self._context)
+        for rest, words in after_prose(text):
+            if self._begins_as_plan(rest) and not rest.lstrip().startswith(("{", "[{")) and not json_values(words):
+                with suppress(PlanSyntaxError):
+                    return _noted(self._bare(rest), f"envelope: {len(words)} characters of prose")
         values = json_values(text)
         if values:
             return self._embedded(text, values=values)
-        for rest, words in after_prose(text):
-            if self._begins_as_plan(rest):
-                with suppress(PlanSyntaxError):
-                    return _noted(self._bare(rest), f"envelope: prose {words!r}")
         return parse_comma(text=text, context=self._context)
 
     def _channels(self, messages: Sequence[Message]) -> ParsedPlan:

@@ -164,7 +164,8 @@ def _masks(path: Path) -> Masks:
     with _opened(path) as picture:
         seen = as_seen(picture)
     whole = np.asarray(seen.convert("L"), dtype=np.uint8) >= _INSIDE
-    inside = _reduced_mask(whole, size=shown_size(seen.size))
+    size = shown_size(seen.size)
+    inside = _reduced_mask(whole, size=size)
     return Masks(size, (Mask("", inside),) if inside.any() else ())
 
 

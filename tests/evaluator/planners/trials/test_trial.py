@@ -51,7 +51,7 @@ def test_a_right_answer_is_shown_with_its_plan():
     [
         ((200, b"hello"), Reason.INVALID_RESPONSE, 200, "not JSON"),
         ((200, b'{"plan": "(A,"}'), Reason.UNPARSABLE_PLAN, 200, "cannot be read"),
-        ((200, b'{"plan": "Time Travel"}'), Reason.UNPARSABLE_PLAN, 200, "names no tool"),
+        ((200, b'{"plan": "Time Travel"}'), Reason.UNPARSABLE_PLAN, 200, "no list of the tools"),
         ((200, b'{"plan": "Colorization, Time Travel"}'), Reason.INVALID_PLAN, 200, "not valid"),
         ((404, b"nothing here"), Reason.REFUSED_BY_ENDPOINT, 404, "HTTP 404"),
         ((302, b"", {"Location": "http://a/"}), Reason.REFUSED_BY_ENDPOINT, 302, "redirects are not followed"),
