@@ -49,8 +49,7 @@ class Replay {
   }
 
   start(): void {
-    if (this.button !== null) this.button.hidden = false;
-    if (this.now !== null) this.now.hidden = false;
+    this.panel.dataset["replayed"] = "";
     this.elapsed = 0;
     this.resume();
   }

@@ -47,6 +47,10 @@ class Version(NamedTuple):
         return self.runs if BoardPolicy(settings.BOARD_POLICY) is BoardPolicy.MEAN else self.runs[:1]
 
 
+Board = tuple[int, Conditions]
+"""Primary key of the suite, and the conditions."""
+
+
 class History(NamedTuple):
     """The versions of a planner on one board."""
 
@@ -56,6 +60,10 @@ class History(NamedTuple):
     conditions: Conditions
     versions: tuple[Version, ...]
     """In the order in which their last runs finished."""
+
+    @property
+    def board(self) -> Board:
+        return self.suite.pk, self.conditions
 
 
 def histories_of(evaluations: Iterable[Evaluation]) -> list[History]:
@@ -97,16 +105,16 @@ _Key = tuple[tuple[UUID, ...], tuple[UUID, ...], UUID | None]
 _measured: SharedCache[_Key, Measured] = SharedCache(maxsize=4000)
 
 
-def measure(histories: Sequence[History], *, most: int) -> list[tuple[Measured, ...]]:
-    """Measure the last versions of each history. Takes at most three queries: for the runs of `gold`, and for tasks and
-    scores that are not cached, since the results of completed evaluations never change.
+def measure(histories: Sequence[History], *, gold: Mapping[Board, UUID], most: int) -> list[tuple[Measured, ...]]:
+    """Measure the last versions of each history. Takes at most two queries, for tasks and scores that are not cached,
+    since the results of completed evaluations never change.
 
     Args:
         histories: of any planners and suites.
+        gold: `gold_runs` of their suites.
         most: number of versions of each history, the last ones.
     """
-    gold = _gold_runs({history.suite.pk for history in histories})
-    keys = [_keys(history, gold=gold.get((history.suite.pk, history.conditions)))[-most:] for history in histories]
+    keys = [_keys(history, gold=gold.get(history.board))[-most:] for history in histories]
     found = {key: cached for of in keys for key in of if (cached := _measured.get(key)) is not None}
     missing = [
         (history, unknown)
@@ -188,9 +196,11 @@ def _mean(runs: Iterable[UUID], *, tables: Mapping[UUID, tuple[Table, Table]]) -
     return Ends(*(np.asarray(mean_of(tables), dtype=np.float64) for tables in ends))
 
 
-def _gold_runs(suites: Iterable[int]) -> dict[tuple[int, Conditions], UUID]:
-    """The latest published run of the bundled planner `gold` on each board of these suites."""
-    runs = published().filter(suite__in=list(suites), submission__planner__bundled_name=GOLD)
+def gold_runs(histories: Iterable[History]) -> dict[Board, UUID]:
+    """The latest published run of the bundled planner `gold` on each board of the suites of these histories, in one
+    query."""
+    suites = {history.suite.pk for history in histories}
+    runs = published().filter(suite__in=suites, submission__planner__bundled_name=GOLD)
     rows = runs.order_by("finished", "pk").values_list("suite_id", *Conditions._fields, "pk")
     return {(suite, Conditions(*conditions)): pk for suite, *conditions, pk in rows}
 
@@ -220,8 +230,9 @@ def changes_on_boards(*, suites: Iterable[Suite], evaluations: Iterable[str]) ->
     ]
     if not histories:
         return {}
+    measured = measure(histories, gold=gold_runs(histories), most=1)
     return {
-        str(history.versions[-1].latest.pk): measured.change
-        for history, (measured,) in zip(histories, measure(histories, most=1), strict=True)
-        if measured.change is not None
+        str(history.versions[-1].latest.pk): one.change
+        for history, (one,) in zip(histories, measured, strict=True)
+        if one.change is not None
     }

@@ -273,10 +273,8 @@ def _runs(runs: Runs) -> dict[str, Any]:
 def _facts(entry: Entry) -> dict[str, Any]:
     """What is known of the planner and its model, with the cost per task at the declared prices."""
     usage, cost = entry.usage, None
-    if entry.prices is not None and usage.keys() >= {"prompt_tokens", "completion_tokens"}:
-        prompt, completion = entry.prices
-        usd = (usage["prompt_tokens"] * prompt + usage["completion_tokens"] * completion) / 1_000_000
-        cost = {"usd": round(usd, 9), "prompt_price": prompt, "completion_price": completion}
+    if entry.prices is not None and (usd := usd_per_task(usage=usage, prices=entry.prices)) is not None:
+        cost = {"usd": usd, "prompt_price": entry.prices[0], "completion_price": entry.prices[1]}
     facts = {
         "strategy": entry.strategy or None,
         "usage": dict(usage) or None,
@@ -288,6 +286,18 @@ def _facts(entry: Entry) -> dict[str, Any]:
     known = {name: fact for name, fact in facts.items() if fact is not None}
     declared = known.keys() & {"model_name", "parameters", "open_weights", "cost"}
     return {**known, "declared": True} if entry.declared and declared else known
+
+
+def usd_per_task(*, usage: Mapping[str, float], prices: tuple[float, float]) -> float | None:
+    """US dollars per task to nine decimals; None unless both numbers of tokens are known.
+
+    Args:
+        usage: means per task, as in `Entry`.
+        prices: US dollars per million prompt and completion tokens.
+    """
+    if not usage.keys() >= {"prompt_tokens", "completion_tokens"}:
+        return None
+    return round((usage["prompt_tokens"] * prices[0] + usage["completion_tokens"] * prices[1]) / 1_000_000, 9)
 
 
 def tokens_of(row: Mapping[str, Any]) -> float | None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
 from allauth.account.forms import default_token_generator
 from allauth.account.utils import user_pk_to_url_str
@@ -37,7 +38,7 @@ from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.people import teams
 from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
-from leaderboard.planners.models import CheckpointUpload
+from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.platform.web import admin as operators
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import Job
@@ -48,6 +49,7 @@ from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from tests.evaluator.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
+from tests.leaderboard.boards.versions import make_version
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,
@@ -189,6 +191,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "webhook": str(webhook.pk), "job": str(waiting["endpoint_test"]), "pending_job": str(waiting["submission"]),
         "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
+        "versioned": str(_versioned(bea).pk),
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],
         "worker_token": rows["queue_workertoken"], "personal_token": rows["queue_workertoken"],
@@ -281,6 +284,30 @@ def _with_grids(*, ada: User, bea: User) -> dict[str, Evaluation]:
     for one in found.values():
         publish(one)
     return found
+
+
+def _versioned(user: User) -> Planner:
+    """A planner with twelve versions, the newest with a reliability profile and known causes, and one version under
+    other conditions."""
+    suite = Suite.objects.get(slug="openagi", current=True)
+    name = "Mehrschrittplanungsverfahren mit Rückwärtsverkettung und Übergangsbewertung"
+    planner = make_planner(owner=user, name=name, bundled_name="controlllm/beam")
+    rng = np.random.default_rng(3)
+    scores = rng.choice([0.0, 0.3, 0.5], 30)
+    hours = {"hours": -40, "profile": "retired", "profile_digest": "cd" * 32}
+    make_version(planner, suite, version="vor der Umstellung", values=scores, **hours)
+    for number in range(12):
+        better, worse = rng.integers(0, 30, 4), rng.integers(0, 30, 2)
+        scores[better], scores[worse] = 0.8, 0.0
+        version = f"Wahrscheinlichkeitsgewichtung-{number}" if number % 3 else f"v{number}"
+        newest = make_version(planner, suite, version=version, values=scores, hours=number - 30)
+    make_profile(newest)
+    causes = [{"cause": "wrong_tool"}, {"cause": "missing_step"}, {"cause": "wrong_order"}, {"cause": "wrong_input"}]
+    TaskResult.objects.filter(evaluation=newest).update(causes=[])
+    for number, result in enumerate(TaskResult.objects.filter(evaluation=newest, score__lt=0.6)):
+        result.causes = [causes[number % len(causes)]]
+        result.save()
+    return planner
 
 
 def _submit(user: User, suite: Suite) -> Evaluation:

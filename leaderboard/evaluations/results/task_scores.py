@@ -65,9 +65,19 @@ def packed_scores_and_causes(
 ) -> dict[UUID, tuple[dict[int, TaskScore], dict[int, tuple[str, ...] | None]]]:
     """The same with the causes of each task that ran, also in one query: None if they are not known yet."""
     return {
+        evaluation: (scores, {task: None if codes is None else ordered(codes) for task, codes in causes.items()})
+        for evaluation, (scores, causes) in packed_scores_and_codes(evaluations=evaluations, tasks=tasks).items()
+    }
+
+
+def packed_scores_and_codes(
+    *, evaluations: Sequence[UUID], tasks: Mapping[int, tuple[str, str]]
+) -> dict[UUID, tuple[dict[int, TaskScore], dict[int, list[str] | None]]]:
+    """The same with the codes of the causes as they are stored: the main cause first, perhaps of another release."""
+    return {
         evaluation: (
             {row[0]: _score(row, tasks=tasks) for row in rows},
-            {row[0]: None if row[-1] is None else ordered(row[-1]) for row in rows if row[1] in RAN},
+            {row[0]: row[-1] for row in rows if row[1] in RAN},
         )
         for evaluation, rows in _each(evaluations, columns=[*map(F, _COLUMNS), cause_codes()])
     }

@@ -2,8 +2,10 @@
 plot has the same figures.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from evaluator.scoring.metrics.statistics import Bounds
 from leaderboard.evaluations.results.breakdowns import EpisodeLines
 
 WIDTH, HEIGHT = 640, 340
@@ -25,8 +27,16 @@ class Dot(NamedTuple):
     words: str
 
 
+class Whisker(NamedTuple):
+    """The 95 % interval of a data point."""
+
+    x: str
+    low: str
+    high: str
+
+
 class LinePlot(NamedTuple):
-    """A plot whose axes are shares from 0 to 1."""
+    """A plot with a linear vertical axis."""
 
     key: str
     title: str
@@ -38,6 +48,7 @@ class LinePlot(NamedTuple):
     line: str
     """Path through the values."""
     dots: tuple[Dot, ...]
+    whiskers: tuple[Whisker, ...] = ()
     reference: str = ""
     """Path of the reference line; empty without one."""
     reference_words: str = ""
@@ -92,5 +103,69 @@ def turn_plot(lines: EpisodeLines, *, is_share: bool) -> LinePlot | None:
         dots=tuple(
             Dot(x, y, f"Turn {line.turn}: {line.until_now:.3f}, {line.ended} ended")
             for line, (x, y) in zip(lines.turns, placed, strict=True)
+        ),
+    )
+
+
+class Point(NamedTuple):
+    """A value in a sequence."""
+
+    mean: float
+    low: float | None
+    """None, like `high`, without an interval."""
+    high: float | None
+    words: str
+
+
+def sequence_plot(
+    *,
+    key: str,
+    title: str,
+    description: str,
+    labels: tuple[str, str],
+    points: Sequence[Point | None],
+    scale: Bounds,
+    first: int = 1,
+) -> LinePlot:
+    """Plot values in their order, at equal distances and numbered.
+
+    Args:
+        key: id of the picture on its page.
+        title: of the picture.
+        description: of the picture.
+        labels: of the axes.
+        points: at least one; None without a value, where the line is interrupted.
+        scale: range of the vertical axis; without an upper end, up to the largest value.
+        first: number of the first value.
+    """
+    bottom, top = scale
+    if top is None:
+        ends = [point.mean if point.high is None else point.high for point in points if point is not None]
+        top = max([*ends, bottom + 1.0])
+
+    def height(value: float) -> str:
+        return up((value - bottom) / (top - bottom))
+
+    places = [across((number + 0.5) / len(points)) for number in range(len(points))]
+    known = [(x, point) for x, point in zip(places, points, strict=True) if point is not None]
+    pen, path = "M", ""
+    for x, point in zip(places, points, strict=True):
+        path += "" if point is None else f"{pen}{x} {height(point.mean)}"
+        pen = "M" if point is None else "L"
+    step = next(step for step in (1, 2, 5, 10, 20, 50) if len(points) / step <= _MOST_TICKS + 2)
+    return LinePlot(
+        key=key,
+        title=title,
+        description=description,
+        x_label=labels[0],
+        y_label=labels[1],
+        x_ticks=tuple(Tick(places[number], str(first + number)) for number in range(0, len(points), step)),
+        y_ticks=tuple(Tick(up(share / 5), f"{bottom + (top - bottom) * share / 5:.3g}") for share in range(6)),
+        line=path,
+        dots=tuple(Dot(x, height(point.mean), point.words) for x, point in known),
+        whiskers=tuple(
+            Whisker(x, height(point.low), height(point.high))
+            for x, point in known
+            if point.low is not None and point.high is not None
         ),
     )

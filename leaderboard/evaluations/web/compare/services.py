@@ -92,13 +92,17 @@ def read_evaluations(ids: Sequence[UUID], *, reader: Reader) -> list[Evaluation]
     return evaluations
 
 
-def differing_conditions(evaluations: Sequence[Evaluation]) -> list[str]:
-    """The conditions in which the evaluations differ, with their values."""
+def differing_conditions(evaluations: Sequence[Evaluation], *, names: Sequence[str] = LETTERS) -> list[str]:
+    """The conditions in which the evaluations differ, with their values.
+
+    Args:
+        names: of the evaluations in these sentences.
+    """
     problems = []
     for condition, value in _CONDITIONS:
         values = [value(evaluation) for evaluation in evaluations]
         if len(set(values)) > 1:
-            listed = ", ".join(f"{letter}: {text}" for letter, text in zip(LETTERS, values, strict=False))
+            listed = ", ".join(f"{name}: {text}" for name, text in zip(names, values, strict=False))
             problems.append(f"They differ in the {condition} ({listed}).")
             if condition == "suite":
                 break

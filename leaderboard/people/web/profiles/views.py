@@ -18,6 +18,7 @@ from leaderboard.people.authentication import user_of
 from leaderboard.people.profile import ProfileData, set_profile
 from leaderboard.people.web.forms import ProfileForm
 from leaderboard.people.web.profiles import services
+from leaderboard.people.web.profiles.versions import histories_shown
 from leaderboard.platform.problems import FieldErrors
 
 PER_PAGE = 25
@@ -61,7 +62,7 @@ def team(request: HttpRequest, slug: str) -> HttpResponse:
 
 @require_safe
 def planner(request: HttpRequest, planner_id: int) -> HttpResponse:
-    """A planner with its ranks, and all its evaluations that the reader can see, newest first."""
+    """A planner with its ranks, its versions by suite, and all evaluations that the reader can see, newest first."""
     found = get_object_or_404(services.planners_seen_by(request.user), pk=planner_id)
     evaluations = visible_evaluations(request.user).filter(submission__planner=found)
     related = evaluations.select_related("suite", "submission__team").order_by("-created", "-pk")
@@ -70,6 +71,7 @@ def planner(request: HttpRequest, planner_id: int) -> HttpResponse:
         "planner": found,
         "is_owner": request.user.pk == found.owner_id,
         "results": services.board_results(lambda row: (row["owner"], row["planner"]) == _name(found)),
+        "histories": histories_shown(found, reader=request.user),
         "page": page,
         "rows": [_row(evaluation) for evaluation in page.object_list],
     }
