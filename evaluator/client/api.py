@@ -355,7 +355,7 @@ class Client:
                     raise UsageError(unreachable_hint(error, url=self._site)) from error
                 raise TransientError(str(error) or type(error).__name__) from error
             if _is_transient(answer):
-                raise TransientError(problem_of(answer).detail, asked=asked_to_wait(answer.headers))
+                raise TransientError(_with_id(problem_of(answer)), asked=asked_to_wait(answer.headers))
             return _checked(answer)
 
         try:
@@ -420,6 +420,11 @@ def _is_transient(answer: httpx.Response) -> bool:
     if answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method != "GET":
         return False
     return is_transient(answer.status_code, conflicts_are_answers=True)
+
+
+def _with_id(problem: Problem) -> str:
+    """The detail, with the request's id for the site's operator."""
+    return f"{problem.detail} (request id {problem.request_id})" if problem.request_id else problem.detail
 
 
 def _segment(text: str) -> str:

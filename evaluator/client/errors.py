@@ -1,10 +1,13 @@
 """Errors of calls to the API."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
 class ClientError(Exception):
@@ -28,6 +31,8 @@ class Problem:
     code: str = ""
     errors: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Sentences by field."""
+    request_id: str = ""
+    """Finds the call in the logs of the site; empty if the answer has none."""
 
     def sentence(self) -> str:
         """The errors of all fields, or the detail, in one line."""
@@ -45,15 +50,23 @@ class RefusedError(ClientError):
 
 def problem_of(response: httpx.Response) -> Problem:
     """The problem in an answer; also in answers of proxies, which are not JSON."""
+    # From a stranger's server: only a plain id is shown.
+    given = response.headers.get("X-Request-ID", "")
+    request_id = given if _REQUEST_ID.fullmatch(given) else ""
     try:
         body = response.json()
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        return Problem(status=response.status_code, detail=f"HTTP {response.status_code} {response.reason_phrase}")
+        detail = f"HTTP {response.status_code} {response.reason_phrase}"
+        return Problem(status=response.status_code, detail=detail, request_id=request_id)
     detail = str(body.get("detail") or body.get("title") or f"HTTP {response.status_code}")
     return Problem(
-        status=response.status_code, detail=detail, code=str(body.get("code", "")), errors=_texts(body.get("errors"))
+        status=response.status_code,
+        detail=detail,
+        code=str(body.get("code", "")),
+        errors=_texts(body.get("errors")),
+        request_id=request_id,
     )
 
 

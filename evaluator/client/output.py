@@ -37,7 +37,8 @@ def exit_codes() -> Iterator[None]:
         # A status of 5xx is that of a failed job, since calls with such an answer are retried.
         busy = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         code = ExitCode.INFRASTRUCTURE if busy else ExitCode.BAD_USAGE
-        raise _failed(f"{error} (HTTP {status})", code=code) from None
+        request = f", request id {error.problem.request_id}" if error.problem.request_id else ""
+        raise _failed(f"{error} (HTTP {status}{request})", code=code) from None
     except KeyboardInterrupt:
         text = "interrupted; the evaluations continue. Run the same command again to follow them."
         raise _failed(text, code=ExitCode.INTERRUPTED) from None

@@ -21,6 +21,7 @@ from leaderboard.platform.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.platform.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.platform.http.middleware import api_with_slash  # noqa: E402
 from leaderboard.platform.http.one_hop import WORKER_CALLS, OneHop, Receive, Scope, Send  # noqa: E402
+from leaderboard.platform.http.request_ids import identified  # noqa: E402
 from leaderboard.platform.probes import Probes  # noqa: E402
 from leaderboard.platform.uploads.receiving import TicketedUploads  # noqa: E402
 from leaderboard.queue.agents.door import PATHS as AGENT_PATHS  # noqa: E402
@@ -51,4 +52,4 @@ async def _routed(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 _bounded = BoundedBodies(_routed, limits=LIMITS)
-application = Probes(api_with_slash(TicketedUploads(_bounded)))
+application = Probes(identified(api_with_slash(TicketedUploads(_bounded))))

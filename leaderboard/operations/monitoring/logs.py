@@ -1,8 +1,6 @@
 """Logs of the site and its queue, with ids of requests, without secrets and without repeated tracebacks."""
 
 import logging
-import re
-import secrets
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -11,15 +9,13 @@ from functools import cache
 from logging import Formatter
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 
 from gpu_jobs.logs.lines import formatter as formatter_of
 from gpu_jobs.logs.lines import named, present_ids
+from leaderboard.platform.http.request_ids import HEADER, known_request_id, request_id_of
 from leaderboard.platform.secret_keys import known_secrets
 
-HEADER = "X-Request-ID"
-_WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,64}")
 _ARGUMENTS = {"evaluation_id": "evaluation", "attempt_id": "attempt"}
 """Arguments of URLs, with the names of the ids in log lines."""
 _QUIET_SECONDS = 600.0
@@ -64,15 +60,11 @@ class RepeatedFailures(logging.Filter):
 
 
 def name_requests(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that adds an id to each request's log lines and to the response header X-Request-ID.
-
-    The id may come from a trusted proxy.
-    """
+    """Middleware that adds each request's id (`platform/http/request_ids.py`) to its log lines and its response."""
 
     def answer(request: HttpRequest) -> HttpResponseBase:
-        request_id = request.headers.get(HEADER, "") if settings.TRUST_PROXY else ""
-        if not _WELL_FORMED.fullmatch(request_id):
-            request_id = secrets.token_hex(8)
+        known = known_request_id(getattr(request, "scope", {}))
+        request_id = known or request_id_of(request.headers.get(HEADER, ""))
         with named(request=request_id):
             token = _request.set(request)
             try:

@@ -1,9 +1,10 @@
 """Exception handling of the API: problem details (RFC 9457), as `application/problem+json`.
 
-    {"type", "title", "status", "detail", "code", "errors"?: {field: [sentence]}, ...}
+    {"type", "title", "status", "detail", "code", "request_id"?, "errors"?: {field: [sentence]}, ...}
 
-`code` identifies the problem; `type` is the URL of its documentation. `errors` uses dotted names for nested fields,
-such as `planner.name`. Some problems have additional members, such as the quota's `free_at`.
+`code` identifies the problem; `type` is the URL of its documentation; `request_id` is in the site's logs. `errors` uses
+dotted names for nested fields, such as `planner.name`. Some problems have additional members, such as the quota's
+`free_at`.
 """
 
 import logging
@@ -22,6 +23,7 @@ from rest_framework.views import exception_handler
 
 from leaderboard.platform.api.examples import PROBLEM_CONTENT_TYPE
 from leaderboard.platform.database import DatabaseDownError, is_database_down
+from leaderboard.platform.http.request_ids import current_request_id
 from leaderboard.platform.problems import FieldErrors, ProblemError, refused
 from leaderboard.platform.storage.bucket import StoreUnavailableProblem, is_unavailable, note_unavailable
 from leaderboard.platform.storage.disk_space import DiskFullError, is_disk_full, note_failure
@@ -94,6 +96,8 @@ def _problem(
         "code": code,
         **members,
     }
+    if request_id := current_request_id():
+        body["request_id"] = request_id
     others = {name: value for name, value in headers.items() if name.lower() != "content-type"}
     return Response(body, status=status, headers=others, content_type=PROBLEM_CONTENT_TYPE)
 

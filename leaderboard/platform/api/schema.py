@@ -30,6 +30,10 @@ _PROBLEM = {
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "A sentence for people."},
         "code": {"type": "string", "description": "Machine-readable form of `detail`."},
+        "request_id": {
+            "type": "string",
+            "description": "As in the header `X-Request-ID`; finds the request in the logs.",
+        },
         "errors": {
             "type": "object",
             "description": "Sentences by field, named as it is nested: `planner.name`.",

@@ -15,6 +15,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 
+from leaderboard.platform.http.request_ids import current_request_id
 from leaderboard.platform.storage.disk_space import RETRY_SECONDS, DiskFullError, is_disk_full, note_failure
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -207,7 +208,10 @@ async def refuse(refusal: Refusal, *, scope: Scope, send: Send) -> None:
     status = refusal.status
     if scope["path"].startswith(_PROGRAMS):
         document = {"type": "about:blank", "title": status.phrase, "status": status.value}
-        content = json.dumps({**document, "code": refusal.code, "detail": refusal.detail}).encode()
+        document |= {"code": refusal.code, "detail": refusal.detail}
+        if request_id := current_request_id():
+            document["request_id"] = request_id
+        content = json.dumps(document).encode()
         content_type = b"application/problem+json"
     else:
         content, content_type = f"{refusal.detail}\n".encode(), b"text/plain"
