@@ -55,6 +55,7 @@ app.autodiscover_tasks(
         "leaderboard.boards.signing",
         "leaderboard.operations.backups",
         "leaderboard.operations.leaving",
+        "leaderboard.operations.monitoring",
         "leaderboard.platform.uploads",
     ]
 )

@@ -18,6 +18,7 @@ from django.conf import settings  # noqa: E402 - after Django is set up
 from django.urls import get_resolver  # noqa: E402
 
 from leaderboard.help.documents.building import build_in_background  # noqa: E402
+from leaderboard.operations.monitoring.history import Sampler  # noqa: E402
 from leaderboard.platform.http.bodies import BoundedBodies  # noqa: E402
 from leaderboard.platform.http.collecting import collect_seldom  # noqa: E402
 from leaderboard.platform.http.middleware import api_with_slash  # noqa: E402
@@ -40,6 +41,7 @@ get_resolver().url_patterns  # noqa: B018
 collect_seldom()
 if settings.RUN_JOBS:
     Runner(KINDS).start()
+    Sampler().start()
 if not settings.DEBUG:
     build_in_background()
 

@@ -6,6 +6,7 @@ from leaderboard.boards.web.signing_api import keys
 from leaderboard.evaluations.results.objects import artefact, hidden_artefact
 from leaderboard.help.web import documents
 from leaderboard.help.web.search import find
+from leaderboard.operations.web.monitoring.trust import trust
 from leaderboard.operations.web.monitoring.views import metrics, pool_demand, status
 from leaderboard.platform.http.well_known import icon, security_txt
 from leaderboard.platform.probes import live, ready
@@ -39,6 +40,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("metrics/pools/<slug:pool>", pool_demand, name="pool-demand"),
     path("status/", status, name="status"),
+    path("trust/", trust, name="trust"),
     path("accounts/", include("allauth.urls")),
     path("", include((_ACCOUNT_PAGES, "accounts"))),
     path("", include("leaderboard.people.web.profiles.urls")),

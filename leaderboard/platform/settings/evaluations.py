@@ -54,6 +54,12 @@ if not is_contact(CONTACT):
     raise ImproperlyConfigured(
         "PLANARENA_CONTACT must be an email address or start with https://, such as security@arena.example."
     )
+LEGAL = env.text("PLANARENA_LEGAL")
+"""Legal notice of the operator on the trust page: a line, or an `https://` address."""
+CONFLICTS = env.text("PLANARENA_CONFLICTS")
+"""The operator's interests in ranked planners, as a sentence on the trust page."""
+APPEAL_DAYS = env.integer("PLANARENA_APPEAL_DAYS", default=0)
+"""Days within which the operator answers who contests a row; 0: not declared."""
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get an email when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)

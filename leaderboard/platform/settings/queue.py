@@ -85,6 +85,7 @@ CELERY_BEAT_SCHEDULE = {
     "remove-unused-checkpoints": _every(3600, "planners.tasks.remove_unused_checkpoints", expires=3600),
     "sweep-uploads": _every(600, "platform.uploads.tasks.sweep", expires=600),
     "remove-unconfirmed-accounts": _every(3600, "people.tasks.remove_unconfirmed_accounts", expires=3600),
+    "check-status": _every(60, "operations.monitoring.tasks.check_status", expires=60),
     "finish-leaving": _every(60, "operations.leaving.tasks.finish_leaving", expires=300),
     "clear-expired-sessions": _every(6 * 3600, "people.tasks.clear_expired_sessions", expires=3600),
     "delete-old-rows": _every(6 * 3600, "operations.backups.tasks.delete_old_rows", expires=3600),

@@ -7,6 +7,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from leaderboard.operations.models import Part
+from leaderboard.operations.monitoring.history import outages, part_histories
 from leaderboard.operations.monitoring.status import checked_status, verdict
 from leaderboard.platform.api.examples import LATER, WHEN, example
 from leaderboard.platform.api.shapes import Output
@@ -67,3 +69,64 @@ class StatusView(ApiView):
         status = checked_status()
         summary = verdict(status)
         return Response({**StatusOutput(status).data, "code": summary.code, "sentence": summary.sentence})
+
+
+class DayOutput(Output):
+    """Minutes of a day, in UTC."""
+
+    day = serializers.DateField()
+    state = serializers.ChoiceField(choices=["up", "degraded", "down", "unknown"], help_text="The worst of the day.")
+    up = serializers.IntegerField(source="minutes.up")
+    degraded = serializers.IntegerField(source="minutes.degraded")
+    down = serializers.IntegerField(source="minutes.down")
+    unknown = serializers.IntegerField(source="minutes.unknown", help_text="Minutes without a check.")
+
+
+class PartOutput(Output):
+    """A part of the site over the last 90 days."""
+
+    part = serializers.ChoiceField(choices=Part.values)
+    label = serializers.CharField(source="part.label")  # type: ignore[assignment]  # hides Field.label, which is not set
+    uptime = serializers.FloatField(
+        source="total.uptime", allow_null=True, help_text="Share of the checked minutes in which it was not down."
+    )
+    unknown_minutes = serializers.IntegerField(source="total.unknown")
+    days = DayOutput(many=True, help_text="The oldest first.")
+
+
+class OutageOutput(Output):
+    """Time in which checks found a problem."""
+
+    part = serializers.ChoiceField(choices=Part.values)
+    code = serializers.CharField(help_text="As in the findings of the status.")
+    is_down = serializers.BooleanField(help_text="Whether the part was down; otherwise it was impaired.")
+    affected = serializers.CharField(help_text="Volumes, tasks or suites; may be empty.")
+    began = serializers.DateTimeField()
+    ended = serializers.DateTimeField(allow_null=True)
+    is_end_known = serializers.BooleanField(help_text="False: checks stopped then, and it may have lasted longer.")
+
+
+@example({
+    "parts": [{
+        "part": "queue", "label": "Queue", "uptime": 0.9991, "unknown_minutes": 120,
+        "days": [{"day": "2026-11-20", "state": "up", "up": 1440, "degraded": 0, "down": 0, "unknown": 0}],
+    }],
+    "outages": [{
+        "part": "queue", "code": "queue_stopped", "is_down": True, "affected": "", "began": WHEN, "ended": LATER,
+        "is_end_known": True,
+    }],
+})  # fmt: skip
+class StatusHistoryOutput(Output):
+    """The status of the last 90 days."""
+
+    parts = PartOutput(many=True)
+    outages = OutageOutput(many=True, help_text="The newest first, at most 100.")
+
+
+class StatusHistoryView(ApiView):
+    """The status of the last 90 days: checked minutes of each part by day, and outages. Minutes without a check are
+    unknown, not up."""
+
+    @extend_schema(responses=StatusHistoryOutput)
+    def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature
+        return Response(StatusHistoryOutput({"parts": part_histories(), "outages": outages()}).data)

@@ -17,8 +17,10 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
 from leaderboard.operations.monitoring.figures import DatabaseFigures
+from leaderboard.operations.monitoring.history import KEPT_DAYS, outages, part_histories
 from leaderboard.operations.monitoring.requests import POOL, measured
 from leaderboard.operations.monitoring.status import checked_status, verdict
+from leaderboard.operations.web.monitoring.history import outage_row, part_row
 from leaderboard.platform.operators import is_operator
 from leaderboard.queue.pools import demand_of, pool_named
 
@@ -65,7 +67,13 @@ def status(request: HttpRequest) -> HttpResponse:
     if not current.is_known:
         # Without context processors, which need the database for the user.
         return HttpResponse(render_to_string("operations/status.html", context), status=503)
-    return render(request, "operations/status.html", {**context, "is_operator": is_operator(request.user)})
+    context |= {
+        "is_operator": is_operator(request.user),
+        "parts": [part_row(part) for part in part_histories()],
+        "outages": [outage_row(outage, now=current.at) for outage in outages()],
+        "kept_days": KEPT_DAYS,
+    }
+    return render(request, "operations/status.html", context)
 
 
 def _refusal(request: HttpRequest) -> HttpResponse | None:
