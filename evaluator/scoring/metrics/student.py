@@ -4,6 +4,7 @@ Single values are computed with Python's floats, ten times as fast as with array
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,7 @@ def two_sided_p(*, t: float, df: float) -> float:
     return _incomplete_beta(a=df / 2, b=0.5, x=df / (df + t * t))
 
 
+@lru_cache(maxsize=10_000)
 def critical_value(df: float, *, chance: float = 0.05) -> float:
     """The critical value of a two-sided test at the level `chance`; by default half the width of a 95 % interval in
     standard errors."""

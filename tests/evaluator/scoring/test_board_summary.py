@@ -1,4 +1,5 @@
-"""What a board says of its leaders is right on simulated boards, whose true order is known."""
+"""The summary of a board has the coverage and power that it states, and each kind of board has its sentences.
+`test_simulated_boards.py` checks every claim of the sentences."""
 
 import numpy as np
 import pytest
@@ -57,15 +58,6 @@ def with_share(count: int, tasks: int = TASKS) -> np.ndarray:
 
 
 class TestSimulatedBoards:
-    def test_a_planner_that_is_called_better_is_better_on_at_least_95_of_100_boards(self) -> None:
-        wrong = 0
-        for seed in range(200):
-            scores, truth = judged([0.6, 0.6, 0.6, 0.55, 0.5], seed=seed)
-            summary = summary_of(scores)
-            gaps = [gap for gap in (summary.lead, summary.clear_lead) if gap is not None and is_real(gap)]
-            wrong += any(truth[gap.first] <= truth[gap.second] for gap in gaps)
-        assert wrong <= 10
-
     def test_intervals_of_the_lead_contain_the_true_difference(self) -> None:
         # The pair is chosen in advance here: that of the first two of a board is biased by the choice.
         inside = 0
@@ -77,16 +69,6 @@ class TestSimulatedBoards:
             assert lead.high is not None
             inside += lead.low <= truth[0] - truth[1] <= lead.high
         assert inside >= 180
-
-    def test_ranks_that_cannot_be_told_apart_have_no_significant_pair(self) -> None:
-        for seed in range(200):
-            scores, _ = judged([0.8, 0.78, 0.76, 0.5, 0.48, 0.2], seed=seed)
-            strata = ["SE"] * TASKS
-            summary = summary_of(scores)
-            for first, last in summary.groups:
-                part = pair_tests(scores[first : last + 1], method=IntervalMethod.WILSON, strata=strata)
-                smallest = np.nanmin(part.p_values)
-                assert smallest * 15 >= 0.05, (seed, first, last)
 
     def test_a_difference_as_large_as_the_resolution_is_found_in_four_of_five_boards(self) -> None:
         resolution = np.median([summary_of(judged([0.5, 0.5, 0.5], seed=seed)[0]).resolution for seed in range(20)])
