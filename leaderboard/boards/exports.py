@@ -1,7 +1,6 @@
-"""Exports of snapshots: CSV, JSON, BibTeX and Parquet."""
+"""Exports of snapshots: CSV, JSON, BibTeX and Parquet, and citations of their rows."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from evaluator.scoring import board_table
 from evaluator.scoring.board_table import BoardFacts, Kind, columns, lines
 from evaluator.scoring.metrics.undecided import ranged, undecided_words
+from leaderboard.boards.citing import SITE, Citation, CitedSnapshot, bibtex_entry, doi_of, published_in, rank_words
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.library import RunConditions
@@ -19,10 +19,6 @@ from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.platform.http.downloads import parquet
 
 JSON_FORMAT = "planarena-board/1"
-_BIBTEX = {
-    "\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-}  # fmt: skip
 
 
 class Exported(NamedTuple):
@@ -95,25 +91,33 @@ def board_as_bibtex(board: Exported) -> str:
             "title": f"{suite.title}: board of PlanArena, snapshot {snapshot.number}",
             "author": "{PlanArena}",
             **published_in(snapshot.created),
+            **({"doi": doi} if (doi := doi_of(suite.slug)) else {}),
             "url": board.address,
-            "note": _note(board),
+            "note": f"{_conditions(snapshot)}; snapshot {snapshot.number}, SHA-256 {snapshot.digest}",
         },
     )
 
 
-def row_as_bibtex(*, board: Exported, row: Mapping[str, Any]) -> str:
-    """An entry that cites one row. Its author is the planner's owner or team."""
-    suite, finished = board.snapshot.suite, datetime.fromisoformat(row["finished"])
-    ranked = sum(other["rank"] is not None for other in board.rows)
-    rank = "unranked" if row["rank"] is None else f"rank {row['rank']} of {ranked}"
-    fields = {
-        "title": f"{row['planner']} on {suite.title}, evaluated by PlanArena",
-        "author": f"{{{bibtex_text(str(row.get('team') or row['owner']))}}}",
-        **published_in(finished),
-        "url": f"{board.site}/evaluations/{row['evaluation']}/",
-        "note": f"{_scores(row=row, suite=suite)}, {rank}. {_note(board)}",
-    }
-    return bibtex_entry(key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}", fields=fields)
+def citation_of_row(*, board: Exported, row: Mapping[str, Any]) -> Citation:
+    """The citation of one row. Its author is the planner's owner or team."""
+    snapshot, suite = board.snapshot, board.snapshot.suite
+    rank = rank_words(rank=row["rank"], low=row["rank_low"], high=row["rank_high"], planners=ranked_count(board.rows))
+    return Citation(
+        key=f"planarena-{suite.slug}-{str(row['evaluation'])[:8]}",
+        title=f"{row['planner']} on {suite.title}, evaluated by {SITE}",
+        author=str(row.get("team") or row["owner"]),
+        finished=datetime.fromisoformat(row["finished"]),
+        address=f"{board.site}/evaluations/{row['evaluation']}/",
+        result=", ".join(words for words in (_scores(row=row, suite=suite), rank) if words),
+        conditions=_conditions(snapshot),
+        snapshot=CitedSnapshot(snapshot.number, snapshot.digest, board.address, snapshot.created),
+        doi=doi_of(suite.slug),
+    )
+
+
+def ranked_count(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Number of rows with a rank."""
+    return sum(row["rank"] is not None for row in rows)
 
 
 def _scores(*, row: Mapping[str, Any], suite: Suite) -> str:
@@ -125,34 +129,9 @@ def _scores(*, row: Mapping[str, Any], suite: Suite) -> str:
     return f"{primary['label']} {figure(value)}" + (f" ({notes})" if notes else "")
 
 
-def _note(board: Exported) -> str:
-    snapshot, suite = board.snapshot, board.snapshot.suite
-    return (
-        f"Suite {suite.slug} {suite.version}, profile {snapshot.profile}, split {snapshot.split}; "
-        f"snapshot {snapshot.number}, SHA-256 {snapshot.digest}"
-    )
-
-
-def published_in(day: datetime) -> dict[str, str]:
-    """Year and month for `bibtex_entry`."""
-    return {"year": f"{day:%Y}", "month": f"{day:%b}".lower()}
-
-
-def bibtex_entry(*, key: str, fields: Mapping[str, str]) -> str:
-    """A BibTeX entry. `url` and `author` are not escaped, since the site generates them with their own braces; `month`
-    is one of BibTeX's abbreviations."""
-    lines = []
-    for name, value in fields.items():
-        if name == "month":
-            lines.append(f"  {name} = {value},")
-        else:
-            lines.append(f"  {name} = {{{value if name in {'url', 'author'} else bibtex_text(value)}}},")
-    return "\n".join([f"@misc{{{re.sub(r'[^A-Za-z0-9-]', '', key)},", *lines, "}", ""])
-
-
-def bibtex_text(text: str) -> str:
-    """The text with BibTeX's special characters escaped."""
-    return "".join(_BIBTEX.get(character, character) for character in text)
+def _conditions(snapshot: Snapshot) -> str:
+    suite = snapshot.suite
+    return f"Suite {suite.slug} {suite.version}, profile {snapshot.profile}, split {snapshot.split}"
 
 
 _READERS: Mapping[Kind, Callable[[Any], Any]] = MappingProxyType(

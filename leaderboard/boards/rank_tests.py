@@ -41,7 +41,7 @@ class BoardScores(NamedTuple):
 
 
 class RankTests(NamedTuple):
-    """The ranks that paired tests leave open on a board."""
+    """The ranges of ranks on a board, by paired tests."""
 
     ranges: Mapping[str, RankRange]
     """By evaluation; evaluations that cannot be tested are left out."""

@@ -21,12 +21,12 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. Anchors
 (`evaluator.scoring.board_table.ANCHORS`) have their place in the order, no rank, and take no part in tests. `rank_low`
-and `rank_high` are the ranks that paired tests leave open (`evaluator.scoring.metrics.paired`): `rank_low` is 1 plus
-the number of rows that are significantly better, `rank_high` the number of ranked rows less those that are
-significantly worse, by Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. Rows without
-the primary metric come last, and their ranks are null. Rows with too few tasks or scenes (`crossed.are_enough`) are not
-tested: their `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and they do not narrow the
-ranges of others.
+and `rank_high` are the ends of the range that paired tests (`evaluator.scoring.metrics.paired`) cannot rule out:
+`rank_low` is 1 plus the number of rows that are significantly better, `rank_high` the number of ranked rows less those
+that are significantly worse, by Holm's method at 5 % over the `rank_tests` pairs of the board that can be tested. Rows
+without the primary metric come last, and their ranks are null. Rows with too few tasks or scenes (`crossed.are_enough`)
+are not tested: their `rank_low` and `rank_high` are null, as are `low` and `high` of the metric, and they do not narrow
+the ranges of others.
 
 `normalised`, where plans are executed, is the primary score on a scale from the board's row of `no-op` (0) to that of
 `gold` (1), with its interval; `{"missing": "a sentence"}` if either row is missing.
@@ -145,7 +145,7 @@ def rank_entries(
     their place in this order, and no rank.
 
     Args:
-        ranges: the ranks that paired tests leave open, by evaluation.
+        ranges: of ranks by paired tests, by evaluation.
     """
     sign = 1 if higher_is_better else -1
     measured = [(sign * entry.metrics[metric].mean, entry) for entry in entries if metric in entry.metrics]

@@ -10,7 +10,7 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, ranked_means, read_metrics, read_runs, runs_of
-from leaderboard.boards.services import entry_of, latest_snapshot
+from leaderboard.boards.services import entry_of, latest_snapshot, ranked_evaluations
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board
@@ -68,7 +68,7 @@ def _standing(*, evaluation: Evaluation, snapshot: Snapshot) -> Standing:
 
 
 def _ranges(*, entries: Sequence[Entry], evaluation: Evaluation) -> Mapping[str, RankRange]:
-    """The ranks that paired tests leave open; empty on boards that are too large to test for a single reader."""
+    """Ranges of ranks by paired tests; empty on boards that are too large to test for a single reader."""
     suite = evaluation.suite
     metric = primary_metric(suite)
     key, better = metric["key"], bool(metric.get("higher_is_better", True))
@@ -91,6 +91,14 @@ def unpublished(*, suite: Suite, conditions: Conditions | None, reader: Reader) 
         own = own.filter(**conditions._asdict())
     related = "suite", "submission__planner__owner", "submission__team", "own_worker_run"
     return list(own.select_related(*related).order_by("-finished", "pk")[:MOST_UNPUBLISHED])
+
+
+def own_published(*, suite: Suite, conditions: Conditions, reader: Reader) -> list[str]:
+    """Ids of the published evaluations under these conditions that the reader may act on, in one query."""
+    if reader.pk is None:
+        return []
+    own = ranked_evaluations(suite=suite, conditions=conditions).filter(acted_on_by(reader, prefix=OF_EVALUATION))
+    return [str(pk) for pk in own.order_by("pk").values_list("pk", flat=True)]
 
 
 def unpublished_rows(*, evaluations: Sequence[Evaluation], snapshot: Snapshot | None) -> list[dict[str, Any]]:

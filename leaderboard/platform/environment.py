@@ -26,6 +26,8 @@ RESOURCES = _SHIPPED if INSTALLED else _CHECKOUT
 """The folder of `docs`, `examples` and `frontend`."""
 
 _TRUE = {"1", "true", "yes", "on"}
+_DOI = re.compile(r"10\.[0-9]{4,9}/[-._;()/:A-Za-z0-9]+")
+"""The form that Crossref recommends, which needs no escapes in URLs and BibTeX."""
 _FALSE = {"", "0", "false", "no", "off"}
 _CONNECTION_OPTIONS = {"sslmode", "sslrootcert", "sslcert", "sslkey", "connect_timeout", "application_name"}
 
@@ -110,6 +112,25 @@ class Environment:
     def names(self, name: str) -> list[str]:
         """The variable as a comma-separated list."""
         return [part.strip() for part in self.text(name).split(",") if part.strip()]
+
+    def dois(self, name: str) -> dict[str, str]:
+        """The variable as DOIs by suite, such as `10.5281/zenodo.1, openagi=10.5281/zenodo.2`; the key of one without a
+        suite is empty.
+
+        Raises:
+            ImproperlyConfigured: a part is no DOI, or a suite has two.
+        """
+        dois: dict[str, str] = {}
+        for part in self.names(name):
+            suite, separator, doi = part.rpartition("=") if not part.startswith("10.") else ("", "", part)
+            if not _DOI.fullmatch(doi) or (separator and not suite):
+                raise ImproperlyConfigured(
+                    f"{name} has {part!r}: it must be a DOI such as 10.5281/zenodo.1234567, or suite=DOI."
+                )
+            if suite in dois:
+                raise ImproperlyConfigured(f"{name} has two DOIs for {suite or 'the site'}.")
+            dois[suite] = doi
+        return dois
 
     def data_dir(self) -> Path:
         """The data folder of this installation: PLANARENA_DATA, by default `.data` in `BASE_DIR`."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any
-from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -12,8 +11,9 @@ from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 from django.views.decorators.http import require_safe
 
+from leaderboard.boards.citing import Citation, as_bibtex, as_cff, as_csl
 from leaderboard.boards.contents import content_of
-from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, row_as_bibtex
+from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, citation_of_row
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, newest_evaluations
 from leaderboard.boards.web.views import find_snapshot
@@ -37,6 +37,13 @@ _FORMATS: Mapping[str, tuple[str, Callable[[Exported], str | bytes]]] = MappingP
     }
 )
 
+_CITATIONS: Mapping[str, tuple[str, Callable[[Citation], str]]] = MappingProxyType(
+    {
+        "bib": (BIBTEX, as_bibtex),
+        "csl.json": ("application/vnd.citationstyles.csl+json", as_csl),
+        "cff": ("text/plain; charset=utf-8", as_cff),
+    }
+)
 _SAVED = frozenset({"csv", "parquet"})
 """Formats that browsers save instead of displaying."""
 
@@ -62,14 +69,15 @@ def newest_file(request: HttpRequest, suite: str, extension: str) -> HttpRespons
 
 
 @require_safe
-def row_file(request: HttpRequest, suite: str, number: int, evaluation: UUID) -> HttpResponse:
-    """One row of a snapshot as a BibTeX entry."""
-    snapshot = find_snapshot(suite=suite, number=number)
-    row = next((row for row in content_of(snapshot).rows if row["evaluation"] == str(evaluation)), None)
+def row_file(request: HttpRequest, suite: str, number: str, evaluation: str, extension: str) -> HttpResponse:
+    """The citation of one row of a snapshot: BibTeX, CSL-JSON or a citation file."""
+    snapshot = find_snapshot(suite=suite, number=int(number))
+    row = next((row for row in content_of(snapshot).rows if row["evaluation"] == evaluation.lower()), None)
     if row is None:
         raise Http404("the snapshot has no row of this evaluation")
-    text = row_as_bibtex(board=_exported(request=request, snapshot=snapshot), row=row)
-    return HttpResponse(text, content_type=BIBTEX)
+    content_type, write = _CITATIONS[extension]
+    text = write(citation_of_row(board=_exported(request=request, snapshot=snapshot), row=row))
+    return HttpResponse(text, content_type=content_type)
 
 
 @require_safe

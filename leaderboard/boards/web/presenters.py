@@ -2,11 +2,13 @@
 
 import math
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.core.paginator import Page, Paginator
+from django.urls import reverse
 
 from evaluator.core.suites import base
 from evaluator.scoring.board_sentences import sentences
@@ -24,6 +26,7 @@ from leaderboard.boards.selecting import (
     select_rows,
     usual_columns,
 )
+from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation
@@ -315,7 +318,8 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     metrics = tuple(metric for metric in suite.shown_metrics if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
-    columns = _columns(metrics=metrics, facts=facts, primary=primary, sort=sort, scales=scales)
+    words = {column.key: words_of_metric(column) for column in suite.shown_columns}
+    columns = _columns(metrics=metrics, words=words, facts=facts, primary=primary, sort=sort, scales=scales)
     frame = Frame(metrics, facts, primary, scales, content.coverage["run"], suite.shown_columns)
     choices = [(metric["key"], metric["label"]) for metric in suite.shown_metrics]
     choices += [(fact, FACT_LABELS[fact][0]) for fact in content.facts]
@@ -359,6 +363,49 @@ def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
         return Part(unbroken(text), "") if isinstance(text, str) else Part(rows[text].name, evaluations[text])
 
     return [[part(text) for text in sentence] for sentence in said]
+
+
+class ComparisonLink(NamedTuple):
+    """A comparison that a board offers."""
+
+    label: str
+    address: str
+
+
+_COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
+MOST_COMPARED = 5
+
+
+def comparison_links(
+    *, suite: Suite, content: BoardContent, own: Collection[str] = (), unpublished: Sequence[Mapping[str, Any]] = ()
+) -> tuple[ComparisonLink, ...]:
+    """Comparisons of the first ranked rows, and of the reader's best evaluation with the best of others.
+
+    Args:
+        suite: of the board.
+        content: the board, with one row for each planner.
+        own: evaluations on the board that the reader may act on.
+        unpublished: the reader's unpublished evaluations under the same conditions (`standing.unpublished_rows`).
+    """
+    ranked = [row for row in content.rows if row["rank"] is not None]
+    links = []
+    top = [row["evaluation"] for row in ranked[:MOST_COMPARED]]
+    if len(top) > 1:
+        links.append(ComparisonLink(f"Compare the top {_COUNTS[len(top)]}", _comparison(top)))
+    column = suite.ranking_column
+    mine = [(row["metrics"][column.key]["mean"], row["evaluation"]) for row in ranked if row["evaluation"] in own]
+    mine += [(row["value"]["mean"], row["id"]) for row in unpublished if row["value"]]
+    others = [row["evaluation"] for row in ranked if row["evaluation"] not in own]
+    if mine and others:
+        _, best = (max if column.higher_is_better else min)(mine, key=lambda pair: pair[0])
+        leads = best == ranked[0]["evaluation"]
+        label = "Compare mine with the next best" if leads else "Compare mine with the best"
+        links.append(ComparisonLink(label, _comparison([best, others[0]])))
+    return tuple(links)
+
+
+def _comparison(evaluations: Sequence[str]) -> str:
+    return f"{reverse('compare:compare')}?{urlencode([('e', evaluation) for evaluation in evaluations])}"
 
 
 _UNBROKEN = re.compile(r"(?<=p) (?=[<=])|(?<=[<=]) (?=\.?\d)|(?<=\d) (?=%)")
@@ -412,6 +459,7 @@ def _scales(*, content: BoardContent, suite: Suite) -> _Scales:
 def _columns(
     *,
     metrics: Sequence[Mapping[str, Any]],
+    words: Mapping[str, MetricWords],
     facts: Sequence[str],
     primary: str,
     sort: Sort,
@@ -424,7 +472,7 @@ def _columns(
         directions = {}
     fixed = [("rank", "Rank", "Rank by the first metric; equal means share a rank", False)]
     fixed += [("planner", "Planner", "", False)]
-    measured = [(metric["key"], metric["label"], metric["description"], True) for metric in metrics]
+    measured = [(metric["key"], metric["label"], words[metric["key"]].tooltip, True) for metric in metrics]
     last = [(fact, *FACT_LABELS[fact], False) for fact in facts]
     return tuple(
         Column(

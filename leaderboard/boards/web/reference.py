@@ -56,6 +56,9 @@ def reported(*, suite: Suite, metrics: Sequence[Mapping[str, Any]], hidden: bool
 
 def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedTable:
     heading = f"{table.source.short}, {table.name}"
+    # A figure that the board's table shows is not repeated below it.
+    shown = {metric["key"] for metric in metrics} if table.board_columns else set()
+    further = tuple(column for column in table.other_columns if column.key not in shown)
     return ReportedTable(
         anchor=f"reported-{slugify(heading)}",
         heading=heading,
@@ -63,9 +66,9 @@ def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> Repor
         source=table.source,
         rows=tuple(_row(row=row, table=table, metrics=metrics) for row in table.rows) if table.board_columns else (),
         notes=tuple(_notes(table)),
-        other_columns=table.other_columns,
+        other_columns=further,
         other_rows=tuple(
-            OtherRow(row.name, tuple(column.printed(row.figures[column.key]) for column in table.other_columns))
+            OtherRow(row.name, tuple(column.printed(row.figures[column.key]) for column in further))
             for row in table.rows
         ),
     )

@@ -8,6 +8,7 @@ app_name = "boards"
 
 _SUITE = r"^boards/(?P<suite>[-a-zA-Z0-9_]+)"
 _FILE = r"\.(?P<extension>csv|json|bib|parquet)$"
+_ROW = r"/rows/(?P<evaluation>[-0-9a-fA-F]{36})\.(?P<extension>bib|csl\.json|cff)$"
 
 urlpatterns = [
     path("", home_views.home, name="home"),
@@ -22,9 +23,7 @@ urlpatterns = [
     path("boards/<slug:suite>/snapshots/", views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<number:number>/", views.snapshot, name="snapshot"),
     path("boards/<slug:suite>/snapshots/<number:number>/preview.png", previews.board_picture, name="picture"),
-    path(
-        "boards/<slug:suite>/snapshots/<number:number>/rows/<id:evaluation>.bib", export_views.row_file, name="row-file"
-    ),
+    re_path(rf"{_SUITE}/snapshots/(?P<number>[0-9]{{1,9}}){_ROW}", export_views.row_file, name="row-file"),
     re_path(
         rf"{_SUITE}/pictures/(?P<picture>[a-z][-a-z0-9_]*)\.(?P<drawn_as>svg|png)$",
         plot_views.picture_file,

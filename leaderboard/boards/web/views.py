@@ -24,11 +24,12 @@ from leaderboard.boards.services import (
     unranked,
 )
 from leaderboard.boards.signing.services import signature_of
-from leaderboard.boards.standing import unpublished, unpublished_rows
+from leaderboard.boards.standing import own_published, unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_figures
-from leaderboard.boards.web.presenters import answer_of, board_table, progress_rows
+from leaderboard.boards.web.presenters import answer_of, board_table, comparison_links, progress_rows
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
+from leaderboard.catalog.metric_words import words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.causes.counting import causes_of_rows, version_of_rows
 from leaderboard.evaluations.models import Conditions
@@ -67,10 +68,13 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
             context |= _table_context(
                 request=request, suite=suite, snapshot=state.snapshot, content=content, selection=selection
             )
-            context["has_reported"] = bool(reference_digest(suite.slug))
-            context["reported"] = reported(
-                suite=suite, metrics=context["table"].metrics, hidden=selection.reference == HIDE
+            context["comparisons"] = comparison_links(
+                suite=suite, content=content_of(state.snapshot), own=state.own, unpublished=state.unpublished
             )
+            # Figures of papers follow the last ranked row once, not on every page.
+            context["has_reported"] = bool(reference_digest(suite.slug)) and context["table"].page.number == 1
+            is_hidden = selection.reference == HIDE or not context["has_reported"]
+            context["reported"] = reported(suite=suite, metrics=context["table"].metrics, hidden=is_hidden)
         return render_late(request, "boards/board.html", context)
 
     return tagged_page(request=request, parts=[state.mark], make=make)
@@ -94,6 +98,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
         context |= _table_context(
             request=request, suite=found.suite, snapshot=found, content=content_of(found), selection=selection
         )
+        context["comparisons"] = comparison_links(suite=found.suite, content=content_of(found))
         return render_late(request, "boards/board.html", context)
 
     return tagged_page(request=request, parts=parts, make=make)
@@ -128,6 +133,7 @@ def _table_context(
         "page_sizes": PAGE_SIZES,
         "usual_page_size": PER_PAGE,
         "answer": answer_of(suite=suite, content=content),
+        "metrics": [words_of_metric(column) for column in suite.shown_columns],
         "arbiter": _arbiter(suite=suite, content=content),
         "table": board_table(
             suite=suite,
@@ -167,6 +173,8 @@ class BoardState(NamedTuple):
     """A digest of those that are shown."""
     unpublished: list[dict[str, Any]]
     """The standings of the reader's unpublished evaluations, as JSON values."""
+    own: list[str]
+    """Ids of the reader's published evaluations."""
     texts: str
     """A digest of the suite's title, description and rules."""
     mark: str
@@ -228,10 +236,11 @@ def _read_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
     waiting = progress_rows(unranked(suite=suite, reader=request.user)[: MOST_WAITING + 1])
     version = all_version(suite=suite, snapshot=snapshot) if snapshot and every else None
     conditions = conditions_of(snapshot) if snapshot else _conditions(request)
-    own = unpublished(suite=suite, conditions=conditions, reader=request.user)
-    rows = unpublished_rows(evaluations=own, snapshot=snapshot)
+    hidden = unpublished(suite=suite, conditions=conditions, reader=request.user)
+    rows = unpublished_rows(evaluations=hidden, snapshot=snapshot)
+    own = own_published(suite=suite, conditions=conditions, reader=request.user) if conditions else []
     texts = texts_mark(suite)
-    parts = [name_of(snapshot), texts, waiting, reference_digest(slug), version.parts if version else [], rows]
+    parts = [name_of(snapshot), texts, waiting, reference_digest(slug), version.parts if version else [], rows, own]
     return BoardState(
         suite=suite,
         snapshot=snapshot,
@@ -239,6 +248,7 @@ def _read_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
         waiting=waiting,
         waiting_mark=canonical_json.digest(waiting[:MOST_WAITING]),
         unpublished=rows,
+        own=own,
         texts=texts,
         mark=canonical_json.digest(parts),
         read=read,

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from evaluator.core.records import SampleResult
-from evaluator.core.suites.base import Column
 from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.metadata import Metadata, MetadataError, datasheet, metadata_of
@@ -20,6 +19,7 @@ from evaluator.core.tools.types import Tool
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot, published
+from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web.task_list import Heading, SuiteTask, TaskSelection, difficulties, heading, select_tasks
 from leaderboard.evaluations.models import TaskResult
@@ -120,15 +120,6 @@ class ShownTool(NamedTuple):
     """Whether no task needs it."""
 
 
-class ShownMetric(NamedTuple):
-    """A metric with its definition in words."""
-
-    label: str
-    description: str
-    notes: tuple[str, ...]
-    """Sentences about how it is computed."""
-
-
 class SuitePage(NamedTuple):
     """The content of the page."""
 
@@ -139,7 +130,7 @@ class SuitePage(NamedTuple):
     """Number of tasks."""
     has_difficulty: bool
     tools: tuple[ShownTool, ...]
-    metrics: tuple[ShownMetric, ...]
+    metrics: tuple[MetricWords, ...]
     previews: tuple[Preview, ...]
     metadata: Metadata | None
     datasheet: str
@@ -193,7 +184,7 @@ def gathered_page(*, suite: Suite, board: Snapshot | None, parameters: Mapping[s
         total=len(rows),
         has_difficulty=any(difficulty.planners for difficulty in levels.values()),
         tools=tools_of(library) if library else (),
-        metrics=tuple(shown_metric(column) for column in suite.shown_columns),
+        metrics=tuple(map(words_of_metric, suite.shown_columns)),
         previews=_previews(library=library, board=board, shown_in=shown_in) if library else (),
         metadata=_metadata(suite.slug),
         datasheet=_datasheet(library) if library else "",
@@ -216,30 +207,6 @@ def signature_of(tool: Tool) -> str:
     inputs = ", ".join(f"{name}: {kind}" for name, kind in tool.inputs.items())
     outputs = ", ".join(f"{name}: {kind}" for name, kind in tool.outputs.items())
     return f"({inputs}) → {outputs or 'nothing'}"
-
-
-def shown_metric(column: Column) -> ShownMetric:
-    """A column's definition in words. Notes mention deviations from the defaults: tasks count from 0 to 1, faults of
-    the planner count 0, and higher is better."""
-    notes = []
-    if column.weights:
-        parts = ", ".join(f"{weight:.2g} {name}" for name, weight in column.weights.items())
-        notes.append(f"Weighted mean of metrics: {parts}.")
-    if column.metric or column.tasks:
-        count = f"{len(column.tasks)} tasks" if column.tasks else "the tasks"
-        notes.append(f"Over {count} {f'of the metric {column.metric}' if column.metric else 'that it names'} only.")
-    if (column.low, column.high) != (0.0, 1.0):
-        high = "any number" if column.high is None else f"{column.high:g}"
-        notes.append(f"A task counts from {column.low:g} to {high}.")
-    if column.fault is None:
-        notes.append("Faults of the planner do not count.")
-    elif column.fault:
-        notes.append(f"A fault of the planner counts {column.fault:g}.")
-    if column.ordered and not column.higher_is_better:
-        notes.append("Lower is better.")
-    if column.primary:
-        notes.append(f"{column.interval.estimand} Boards rank by it.")
-    return ShownMetric(column.label, column.description, tuple(notes))
 
 
 def _previews(

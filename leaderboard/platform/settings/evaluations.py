@@ -123,6 +123,8 @@ QUOTA_PER_PLANNER_AND_SEASON = env.integer("PLANARENA_QUOTA_PER_PLANNER_AND_SEAS
 """Evaluations of one suite that a planner may have on the hidden data of one season; 0: unlimited."""
 BOARD_POLICY = env.choice("PLANARENA_BOARD_POLICY", default="latest", choices=("latest", "mean"))
 """What a board's row shows of several runs of one planner (`boards/policy.py`)."""
+DOIS = env.dois("PLANARENA_DOI")
+"""DOIs for citations by suite; that of the site has an empty key."""
 REWARD_SECONDS_PER_DAY = env.integer("PLANARENA_REWARD_SECONDS_PER_DAY", default=0 if DEMO else 3600, least=0)
 """Execution time of a user's plans for rewards per day (UTC), in seconds; 0: unlimited."""
 HEARTBEAT_SECONDS = env.integer("PLANARENA_HEARTBEAT_SECONDS", default=10, least=1)

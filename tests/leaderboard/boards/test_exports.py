@@ -5,8 +5,11 @@ import io
 import json
 from datetime import UTC, datetime
 
+import yaml
+
+from leaderboard.boards.citing import Citation, as_bibtex, as_cff, as_csl
 from leaderboard.boards.contents import BoardContent
-from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, row_as_bibtex
+from leaderboard.boards.exports import Exported, as_csv, as_json, as_parquet, board_as_bibtex, citation_of_row
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.platform.http.downloads import PARQUET_METADATA
@@ -64,19 +67,69 @@ def test_json_holds_the_rows_as_they_are_kept():
     assert told["conditions"]["samples"] == 8
 
 
-def test_a_citation_of_a_row_says_score_rank_and_snapshot():
-    cited = row(
-        "A_b & {c}", overall=0.5, metrics={"overall": {"mean": 0.5, "low": 0.4, "high": 0.6}}, owner="ada", team="R&D"
-    )
-    text = row_as_bibtex(board=board(cited, row("other")), row=cited)
+CITED = row(
+    "A_b & {c}", overall=0.5, metrics={"overall": {"mean": 0.5, "low": 0.4, "high": 0.6}}, owner="ada", team="R&D",
+    rank_low=1, rank_high=2,
+)  # fmt: skip
+
+
+def cited(*rows: dict) -> Citation:
+    return citation_of_row(board=board(*rows), row=rows[0])
+
+
+def test_a_citation_of_a_row_says_score_rank_range_and_snapshot():
+    text = as_bibtex(cited(CITED, row("other")))
     assert text.startswith("@misc{planarena-openagi-00000000,\n")
     assert r"title = {A\_b \& \{c\} on OpenAGI, evaluated by PlanArena}" in text
     assert r"author = {{R\&D}}" in text
-    assert r"Overall 0.500 (95 \% interval 0.400 to 0.600), rank 1 of 2." in text
+    assert (
+        r"note = {Overall 0.500 (95 \% interval 0.400 to 0.600), rank 1 of 2, range 1 to 2 by paired tests. "
+        f"Suite openagi 1, profile lilliput, split public; evaluated 2026-11-20. Snapshot 12 of 2026-11-20, SHA-256 "
+        f"{'c' * 64}, https://arena.example/boards/openagi/snapshots/12/.}}"
+    ) in text
     assert "month = nov," in text
     assert "year = {2026}" in text
-    cited = row(overall=None, rank=None)
-    assert "no value for Overall, unranked." in row_as_bibtex(board=board(cited), row=cited)
+    assert "doi" not in text
+
+
+def test_rows_without_a_rank_cite_none():
+    assert "no value for Overall. Suite" in as_bibtex(cited(row(overall=None, rank=None)))
+    anchor = row("gold", overall=0.9, rank=None, rank_low=None, rank_high=None)
+    assert "rank" not in as_bibtex(cited(anchor, row("other")))
+
+
+def test_ranks_that_were_not_tested_have_no_range():
+    few = row("few", overall=0.9, rank_low=None, rank_high=None)
+    assert cited(few).result == "Overall 0.900, rank 1 of 1"
+
+
+def test_the_doi_of_a_suite_comes_before_that_of_the_site(settings):
+    settings.DOIS = {"": "10.5281/zenodo.1", "openagi": "10.5281/zenodo.2"}
+    assert "doi = {10.5281/zenodo.2}," in as_bibtex(cited(CITED))
+    assert "doi = {10.5281/zenodo.2}," in board_as_bibtex(board())
+    settings.DOIS = {"": "10.5281/zenodo.1"}
+    assert "https://doi.org/10.5281/zenodo.1" in cited(CITED).text
+
+
+def test_a_citation_is_an_item_for_citation_managers(settings):
+    settings.DOIS = {"openagi": "10.5281/zenodo.2"}
+    [item] = json.loads(as_csl(cited(CITED, row("other"))))
+    assert (item["title"], item["author"]) == ("A_b & {c} on OpenAGI, evaluated by PlanArena", [{"literal": "R&D"}])
+    assert (item["DOI"], item["version"]) == ("10.5281/zenodo.2", "snapshot 12")
+    assert item["issued"] == {"date-parts": [[2026, 11, 20]]}
+    assert item["note"].startswith("Overall 0.500 (95 % interval 0.400 to 0.600), rank 1 of 2, range 1 to 2")
+
+
+def test_a_citation_file_is_yaml_whatever_names_contain(settings):
+    settings.DOIS = {"openagi": "10.5281/zenodo.2"}
+    named = row('a: "b"\n- c\u2028d', overall=0.5, owner="# ada")
+    read = yaml.safe_load(as_cff(cited(named, row("other"))))
+    assert read["title"] == 'a: "b"\n- c\u2028d on OpenAGI, evaluated by PlanArena'
+    assert read["authors"] == [{"name": "# ada"}]
+    assert (read["cff-version"], read["doi"], read["version"]) == ("1.2.0", "10.5281/zenodo.2", "snapshot 12")
+    assert [one["value"] for one in read["identifiers"]] == [
+        "https://arena.example/boards/openagi/snapshots/12/", f"sha256:{'c' * 64}",
+    ]  # fmt: skip
 
 
 def test_a_citation_of_a_board_has_its_permanent_address_and_digest():

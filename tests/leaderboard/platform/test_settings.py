@@ -145,6 +145,24 @@ def test_variables_are_read_and_wrong_ones_named():
         Environment({}).required("SECRET", purpose="the key")
 
 
+def test_dois_belong_to_the_site_or_to_suites():
+    def dois(text: str) -> dict[str, str]:
+        return Environment({"DOI": text}).dois("DOI")
+
+    assert dois("") == {}
+    both = {"": "10.5281/zenodo.1", "openagi": "10.1000/a(b);c/d"}
+    assert dois("10.5281/zenodo.1, openagi=10.1000/a(b);c/d") == both
+    for wrong in (
+        "https://doi.org/10.5281/zenodo.1",
+        "openagi=",
+        "=10.5281/zenodo.1",
+        "10.5281/a{b}",
+        "10.5281/a,10.5281/b",
+    ):
+        with pytest.raises(ImproperlyConfigured, match="DOI"):
+            dois(wrong)
+
+
 def test_a_kept_secret_stays_the_same_and_private(tmp_path):
     first = kept_secret(tmp_path / "folder" / "key")
     assert len(first) >= 50

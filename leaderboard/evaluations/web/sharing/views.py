@@ -2,7 +2,7 @@
 
 import hashlib
 from typing import NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotModified
@@ -12,8 +12,9 @@ from django.utils.html import escape
 from django.views.decorators.http import require_safe
 
 from evaluator.scoring.metrics.undecided import ranged, undecided_words
+from leaderboard.boards import citing
+from leaderboard.boards.citing import Citation, CitedSnapshot
 from leaderboard.boards.contents import content_of
-from leaderboard.boards.exports import bibtex_entry, bibtex_text, published_in
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.selecting import PER_PAGE
 from leaderboard.boards.services import latest_snapshot
@@ -36,8 +37,10 @@ class Place(NamedTuple):
     rank_high: int | None
     planners: int
     snapshot: Snapshot
+    board: str
+    """Path of the snapshot's page."""
     address: str
-    """URL of its row, without the host."""
+    """Path of its row."""
 
     @property
     def is_open(self) -> bool:
@@ -72,18 +75,11 @@ def place_in(*, snapshot: Snapshot, evaluation: Evaluation) -> Place | None:
     query = f"?{urlencode({'page': page})}" if page > 1 else ""
     board = reverse("boards:snapshot", kwargs={"suite": evaluation.suite.slug, "number": snapshot.number})
     address = f"{board}{query}#row-{own}"
-    return Place(row["rank"], row["rank_low"], row["rank_high"], content.ranked, snapshot, address)
-
-
-class Citation(NamedTuple):
-    """The citation of an evaluation."""
-
-    bibtex: str
-    text: str
+    return Place(row["rank"], row["rank_low"], row["rank_high"], content.ranked, snapshot, board, address)
 
 
 def citation(*, evaluation: Evaluation, place: Place | None, address: str) -> Citation:
-    """The citation of an ended evaluation, as BibTeX and as plain text.
+    """The citation of an ended evaluation.
 
     Args:
         evaluation: with its submission, planner, owner, team and suite.
@@ -91,24 +87,25 @@ def citation(*, evaluation: Evaluation, place: Place | None, address: str) -> Ci
         address: absolute URL of its page.
     """
     submission, suite = evaluation.submission, evaluation.suite
-    planner, finished = submission.planner, evaluation.finished or evaluation.created
-    author = submission.team.name if submission.team else planner.owner.username
-    title = f"{planner.name} on {suite.title}, evaluated by PlanArena"
-    result = ", ".join([score_words(evaluation), *([rank_words(place)] if place else [])])
-    conditions = f"Suite {suite.slug} {suite.version}, profile {evaluation.profile}, split {evaluation.split}"
-    if place:
-        conditions += f"; snapshot {place.snapshot.number}, SHA-256 {place.snapshot.digest}"
-    bibtex = bibtex_entry(
+    planner, snapshot = submission.planner, None
+    words = [score_words(evaluation)]
+    if place is not None:
+        row = place.snapshot
+        snapshot = CitedSnapshot(row.number, row.digest, urljoin(address, place.board), row.created)
+        words.append(
+            citing.rank_words(rank=place.rank, low=place.rank_low, high=place.rank_high, planners=place.planners)
+        )
+    return Citation(
         key=f"planarena-{suite.slug}-{str(evaluation.pk)[:8]}",
-        fields={
-            "title": title,
-            "author": f"{{{bibtex_text(author)}}}",
-            **published_in(finished),
-            "url": address,
-            "note": f"{result}. {conditions}",
-        },
+        title=f"{planner.name} on {suite.title}, evaluated by {citing.SITE}",
+        author=submission.team.name if submission.team else planner.owner.username,
+        finished=evaluation.finished or evaluation.created,
+        address=address,
+        result=", ".join(filter(None, words)),
+        conditions=f"Suite {suite.slug} {suite.version}, profile {evaluation.profile}, split {evaluation.split}",
+        snapshot=snapshot,
+        doi=citing.doi_of(suite.slug),
     )
-    return Citation(bibtex.strip(), f"{author} ({finished:%Y}). {title}. {result}. {conditions}. {address}")
 
 
 def score_words(evaluation: Evaluation) -> str:
