@@ -114,7 +114,7 @@ class Environment:
         return [part.strip() for part in self.text(name).split(",") if part.strip()]
 
     def dois(self, name: str) -> dict[str, str]:
-        """The variable as DOIs by suite, such as `10.5281/zenodo.1, some-suite=10.5281/zenodo.2`; the key of one without
+        """The variable as DOIs by suite, such as `10.5281/zenodo.1, a-suite=10.5281/zenodo.2`; the key of one without
         a suite is empty.
 
         Raises:
