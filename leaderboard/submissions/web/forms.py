@@ -12,8 +12,6 @@ from django.forms.boundfield import BoundField, BoundWidget
 from django.urls import reverse_lazy
 
 from evaluator.core.plans_file import MAX_BYTES
-from evaluator.episodes.base import episode_of
-from evaluator.episodes.turns.environment import Bounds
 from evaluator.planners.named import offline_planners
 from leaderboard.catalog.hidden_data import data_fields_on_page
 from leaderboard.catalog.models import Suite, current_suites
@@ -112,7 +110,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
     )
     suites = forms.MultipleChoiceField(
         label="Suites",
-        help_text="Plans are executed by expert models, judged without execution, or carried out turn by turn.",
+        help_text="Executed: expert models run your plans. Judged: rules read them. In turns: your planner sees each "
+        "result before its next step.",
         widget=forms.CheckboxSelectMultiple,
     )
     team = forms.ChoiceField(label=TEAM.label, help_text=TEAM.page_help or "", required=False)
@@ -154,11 +153,16 @@ class SubmitForm(VisibilityFields, ServiceForm):
 
     def _offer_suites(self) -> None:
         """Accept all current suites, so that the kind can explain refusals, and show those that it supports."""
-        fitting = [suite for suite in self.current_suites if not self.kind.refusal(suite)]
-        self._offer("suites", [(suite.slug, _label(suite)) for suite in self.current_suites])
+        fitting = self.fitting_suites
+        self._offer("suites", [(suite.slug, suite.title) for suite in self.current_suites])
         shown: Any = self.fields["suites"].widget
-        shown.choices = [(suite.slug, _label(suite)) for suite in fitting]
+        shown.choices = [(suite.slug, suite.title) for suite in fitting]
         self.fields["suites"].initial = [suite.slug for suite in fitting[:1]]
+
+    @property
+    def fitting_suites(self) -> list[Suite]:
+        """The suites that planners of this kind can be evaluated on."""
+        return [suite for suite in self.current_suites if not self.kind.refusal(suite)]
 
     def _choice_field(self, name: str) -> forms.ChoiceField:
         field = self.fields[name]
@@ -262,23 +266,6 @@ def _order(fields: Sequence[Field[Any]]) -> list[str]:
 def _upload_label(upload: CheckpointUpload) -> str:
     size = upload.bytes / 1024**2
     return f"{upload.architecture}, {size:,.1f} MB, uploaded {upload.created:%Y-%m-%d %H:%M}, {upload.digest[:12]}"
-
-
-def _limits(slug: str) -> str:
-    """The limits of an episode, after a comma; empty where this release does not know the suite."""
-    try:
-        bounds = getattr(episode_of(slug), "bounds", None)
-    except LookupError:
-        return ""
-    if not isinstance(bounds, Bounds):
-        return ""
-    return f", at most {bounds.turns} turns, {bounds.actions} actions and {bounds.seconds:.0f} seconds per task"
-
-
-def _label(suite: Suite) -> str:
-    if suite.in_turns:
-        return f"{suite.title}: in turns{_limits(suite.slug)}"
-    return f"{suite.title}: {'executed' if suite.runs_experts else 'judged'}"
 
 
 def _check_as_one_types(*, name: str, field: forms.Field) -> None:

@@ -6,9 +6,12 @@ it.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from django.forms.boundfield import BoundWidget
 
 from evaluator.core.plans_file import PlansFile as PlansContent
+from evaluator.planners.strategies.registry import StrategyEntry
 from evaluator.planners.trials.trial import Trial
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
@@ -17,12 +20,14 @@ from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, REMOVE_HEADER, PlannerData
 from leaderboard.planners.kinds import fields_of
+from leaderboard.planners.kinds.language_models import STRATEGY, model_strategies
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
 from leaderboard.planners.services import check_name, find_planner
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.submissions import services
+from leaderboard.submissions.suite_facts import SuiteFacts, suite_facts
 from leaderboard.submissions.web.forms import SubmitForm
 
 _LONGEST_REQUEST = 6000
@@ -216,6 +221,35 @@ def _header_news(planner: PlannerData, *, there: Planner | None) -> Iterator[tup
         yield HEADER_VALUE.name, f"It replaces {kept.name} when you submit."
     else:
         yield HEADER_NAME.name, f"{kept.in_words()}: it stays as it is."
+
+
+class SuiteChoice(NamedTuple):
+    """A suite in the form."""
+
+    choice: BoundWidget
+    suite: Suite
+    facts: SuiteFacts
+
+
+def suite_choices(form: SubmitForm) -> list[SuiteChoice]:
+    """The suites of the form, with what they ask of a planner; two queries."""
+    suites = {suite.slug: suite for suite in form.fitting_suites}
+    # A strategy may call its model several times for one plan.
+    asks_once = ENDPOINT_URL in form.kind.fields and STRATEGY not in form.kind.fields
+    facts = suite_facts(list(suites.values()), unit="call" if asks_once else "plan")
+    return [
+        SuiteChoice(choice, suites[slug], facts[slug])
+        for choice in form["suites"]
+        if (slug := str(choice.data["value"])) in suites
+    ]
+
+
+def strategies_offered(form: SubmitForm) -> list[StrategyEntry]:
+    """The strategies of the form, each with its sentence; empty for kinds without one."""
+    if STRATEGY.name not in form.fields:
+        return []
+    widget: Any = form.fields[STRATEGY.name].widget
+    return [model_strategies()[name] for name, _ in widget.choices]
 
 
 def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:

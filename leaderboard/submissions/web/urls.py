@@ -11,6 +11,7 @@ urlpatterns = [
     path("submit/check/", views.check, name="check"),
     path("submit/test/", views.test_call, name="test"),
     path("endpoint-tests/<id:job_id>/", views.endpoint_test, name="endpoint-test"),
+    path("submit/plans/template/<slug:suite>.jsonl", views.plans_template, name="plans-template"),
     path("submit/<slug:kind>/", views.submit, name="submit-kind"),
     path("submissions/<id:submission_id>/remove-header/", views.remove_header, name="remove-header"),
     path("submissions/pending/<id:job_id>/", views.pending, name="pending"),

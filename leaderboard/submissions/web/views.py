@@ -15,8 +15,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from evaluator.core.plans_file import MAX_BYTES
+from evaluator.planners.plans_template import plans_template_of
 from leaderboard.catalog.hidden_data import PlannerLimitError, planner_limits_in_words
 from leaderboard.catalog.library import TryLaterError
+from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Submission
 from leaderboard.people.authentication import user_of
 from leaderboard.people.teams import teams_of
@@ -25,7 +27,7 @@ from leaderboard.planners.checkpoints import ReceivedFile
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import Planner
+from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.estimates import expected_of_new, queue_now
@@ -64,6 +66,19 @@ def choose(request: HttpRequest) -> HttpResponse:
         return redirect("planners:submit-kind", kind=kind)
     status = 400 if request.method == "POST" else 200
     return render(request, "submissions/choose.html", {"kinds": KINDS.values()}, status=status)
+
+
+@require_safe
+@login_required
+def plans_template(request: HttpRequest, suite: str) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """A plans file with an example of a plan for every task of a suite, to be replaced by real ones. 404 for suites
+    that accept no plans files."""
+    found = get_object_or_404(Suite, slug=suite, current=True)
+    if KINDS[PlannerKind.PLANS].refusal(found):
+        raise Http404
+    name = f"{suite}-plans.jsonl"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(plans_template_of(suite), content_type="application/jsonl; charset=utf-8", headers=headers)
 
 
 @sensitive_post_parameters(*SECRETS)
@@ -329,6 +344,8 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
         "queue": queue_now(),
         "expected": _expected(request, form=form),
         "kept_plans": _kept_plans(request, form=form),
+        "suite_choices": presenters.suite_choices(form),
+        "strategies": presenters.strategies_offered(form),
         **more,
     }
     return render(request, "submissions/submit.html", context, status=status)
