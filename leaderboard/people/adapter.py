@@ -1,15 +1,18 @@
 """Adapters of allauth: accounts of the site, and sign-in with GitHub."""
 
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from urllib.request import proxy_bypass
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.utils import get_next_redirect_url
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
+from django.urls import reverse
 
 from leaderboard.people.addresses import is_used_by_another, own_addresses
 from leaderboard.platform.database import give_connection_back
@@ -36,6 +39,16 @@ class Adapter(DefaultAccountAdapter):
             self.send_account_already_exists_mail(address.email)
         else:
             super().send_confirmation_mail(request, emailconfirmation, signup)
+
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        """The link of the confirmation email. It keeps where the user wanted to go, for browsers without the session
+        that signed up: those sign in first."""
+        url: str = super().get_email_confirmation_url(request, emailconfirmation)
+        target = get_next_redirect_url(request)
+        if not target:
+            return url
+        sign_in = f"{reverse('account_login')}?{urlencode({REDIRECT_FIELD_NAME: target})}"
+        return f"{url}?{urlencode({REDIRECT_FIELD_NAME: sign_in})}"
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send a mail within the request, since the outbox would keep its link in the database."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Q
@@ -20,6 +21,7 @@ from leaderboard.people.profile import TeamProfileData, set_team_profile
 from leaderboard.people.services import create_token, revoke_token, tokens_of
 from leaderboard.people.web.forms import InviteForm, TeamForm, TeamProfileForm, TokenForm, made_from
 from leaderboard.people.web.profiles.views import team as public_team
+from leaderboard.people.web.token_lines import lines_for
 from leaderboard.platform.problems import FieldErrors
 
 
@@ -157,7 +159,9 @@ def _of_member(*, request: HttpRequest, slug: str) -> Team:
 def tokens(request: HttpRequest) -> HttpResponse:
     """List the tokens; a POST creates one and shows it once, in the response itself instead of after a redirect."""
     form, made = made_from(request, form=TokenForm, make=partial(create_token, user=user_of(request)))
-    context = {"form": form, "made": made, "tokens": tokens_of(user_of(request))}
+    site = settings.SITE_URL or request.build_absolute_uri("/").rstrip("/")
+    lines = lines_for(site=site, name=made.name, token=made.token, scopes=made.scopes) if made else lines_for(site=site)
+    context = {"form": form, "made": made, "tokens": tokens_of(user_of(request)), "lines": lines}
     return render(request, "people/tokens.html", context, status=400 if form.errors else 200)
 
 

@@ -19,6 +19,8 @@ ACCOUNT_EMAIL_VERIFICATION = env.text("PLANARENA_EMAIL_VERIFICATION", "none" if 
 if ACCOUNT_EMAIL_VERIFICATION not in {"none", "optional", "mandatory"}:
     raise ImproperlyConfigured("PLANARENA_EMAIL_VERIFICATION must be none, optional or mandatory.")
 ACCOUNT_PREVENT_ENUMERATION = "strict"
+# Only in the browser that signed up, whose session holds the pending sign-in.
+ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = True
 MFA_ADAPTER = "leaderboard.people.second_factor.Adapter"
 MFA_TOTP_ISSUER = "PlanArena"
 MFA_TOTP_TOLERANCE = 1

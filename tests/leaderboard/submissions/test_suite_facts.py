@@ -30,7 +30,9 @@ def done(*, suite: Suite, seconds: float, usage: dict[str, float], visibility: s
     now = timezone.now()
     Attempt.objects.filter(pk=lease.attempt.pk).update(leased_at=now - timedelta(seconds=seconds))
     summary = {"usage": {name: {"mean": mean, "tasks": 1} for name, mean in usage.items()}}
-    Planner.objects.filter(pk=evaluation.submission.planner_id).update(kind="endpoint", bundled_name="")
+    Planner.objects.filter(pk=evaluation.submission.planner_id).update(
+        kind="endpoint", bundled_name="", endpoint_url="https://example.org/plan"
+    )
     Submission.objects.filter(pk=evaluation.submission_id).update(visibility=visibility)
     Evaluation.objects.filter(pk=evaluation.pk).update(state=EvaluationState.COMPLETED, finished=now, summary=summary)
 

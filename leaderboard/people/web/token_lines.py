@@ -1,0 +1,88 @@
+"""Lines to paste that use a token: with curl, in a CI workflow, and with the Python client."""
+
+import shlex
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from leaderboard.people.models import Scope
+
+PLACEHOLDER = "pa_..."
+"""Stands for a token that is not shown any more."""
+
+
+class Lines(NamedTuple):
+    """Text to paste."""
+
+    key: str
+    title: str
+    about: str
+    text: str
+
+
+def lines_for(
+    *, site: str, name: str = "", token: str = PLACEHOLDER, scopes: Sequence[str] = (Scope.READ, Scope.SUBMIT)
+) -> list[Lines]:
+    """The lines for a token.
+
+    Args:
+        site: address of the site, without a slash at the end.
+        name: of the token; printable, on one line.
+        token: the secret, right after it was created.
+        scopes: of the token. Without `submit` the lines only read.
+    """
+    comment = f"# Token: {name}\n" if name else ""
+    exports = f"{comment}export PLANARENA_URL={shlex.quote(site)}\nexport PLANARENA_TOKEN={token}\n"
+    submits = Scope.SUBMIT in scopes
+    curl = "Submits an endpoint." if submits else "Lists your evaluations."
+    python = "Needs the package planarena[client]."
+    workflow = "Store the token as the secret PLANARENA_TOKEN of the repository, then commit this as a workflow."
+    return [
+        Lines("shell", "Environment", "curl and Python below read these variables.", exports),
+        Lines("curl", "curl", curl, _CURL[submits]),
+        *([Lines("ci", "GitHub Actions", workflow, _CI.replace("SITE", site))] if submits else []),
+        Lines("python", "Python", python, _PYTHON[submits]),
+    ]
+
+
+_CURL = {
+    True: """curl "$PLANARENA_URL/api/v1/submissions/" \\
+  -H "Authorization: Bearer $PLANARENA_TOKEN" -H "Content-Type: application/json" \\
+  -d '{"planner": {"name": "my-planner", "kind": "endpoint", "endpoint_url": "https://example.org/plan"},
+       "suites": ["toolmini"]}'
+""",
+    False: """curl "$PLANARENA_URL/api/v1/evaluations/?mine=true" -H "Authorization: Bearer $PLANARENA_TOKEN"
+""",
+}
+_CI = """name: planner
+on: push
+jobs:
+  evaluate:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.11"}
+      - run: pip install "planarena[client]"
+      - run: >
+          planarena submit --name "${GITHUB_REPOSITORY##*/}" --planner https://example.org/plan --suite toolmini
+          --idempotency-key "$GITHUB_REPOSITORY-$GITHUB_RUN_ID" --wait --fail-under SE=0.40
+        env:
+          PLANARENA_URL: SITE
+          PLANARENA_TOKEN: ${{ secrets.PLANARENA_TOKEN }}
+"""
+_PYTHON = {
+    True: """from uuid import uuid4
+
+from evaluator.client import Client, NewSubmission, PlannerEntry
+
+with Client.from_environment() as client:
+    planner = PlannerEntry.endpoint("https://example.org/plan", name="my-planner")
+    made = client.submit(NewSubmission(planner=planner, suites=["toolmini"]), key=str(uuid4()))
+    print(made.evaluations)
+""",
+    False: """from evaluator.client import Client
+
+with Client.from_environment() as client:
+    for suite in client.suites():
+        print(suite.slug, suite.title)
+""",
+}
