@@ -27,7 +27,7 @@ def plans_template_of(slug: str) -> str:
 
 
 def _example(task: Task, *, tool: OfferedTool) -> JsonValue:
-    files = {str(kind): f"${name}" for name, kind in reversed(task.resources.items())}
+    files = {str(kind): f"${name}" for name, kind in reversed(list(task.resources.items()))}
     inputs = {argument: files.get(kind, "a text") for argument, kind in tool.inputs.items()}
     outputs = {name: f"s1.{name}" for name in tool.outputs}
     step = Step(id="s1", tool=tool.name, inputs=inputs, outputs=outputs)

@@ -6,7 +6,7 @@ again while it is being sent is sent again. Sending may take seconds, so only on
 
 Payloads by kind:
 
-    mail        {"to", "subject", "text"}            sent by Django's mail backend
+    mail        {"to", "subject", "text"}            sent by Django's mail backend, as text and HTML
     webhook     {"webhook": id, "event": {...}}      a signed POST, see `post_webhook`
 """
 
@@ -23,7 +23,6 @@ from uuid import UUID
 import httpx  # noqa: TID251 - sends messages of the outbox, in the queue's processes
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
-from django.core.mail import EmailMessage
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
@@ -39,6 +38,7 @@ from leaderboard.people.models import User
 from leaderboard.platform.audit import record
 from leaderboard.platform.celery import send_on_commit
 from leaderboard.platform.coordination.locks import Hold, exclusive
+from leaderboard.platform.emails import multipart
 from leaderboard.platform.models import Action
 
 SIGNATURE_HEADER = "X-PlanArena-Signature"
@@ -85,7 +85,7 @@ def send(message: OutboxMessage) -> None:
     payload = message.payload
     # The id is the same in every attempt, so that mail programs show repeated emails once.
     headers = {"Message-ID": f"<{message.pk}@planarena>", "Auto-Submitted": "auto-generated"}
-    EmailMessage(subject=payload["subject"], body=payload["text"], to=[payload["to"]], headers=headers).send()
+    multipart(subject=payload["subject"], text=payload["text"], to=[payload["to"]], headers=headers).send()
 
 
 def post_webhook(message: OutboxMessage) -> None:

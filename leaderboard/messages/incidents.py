@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 from django.urls import reverse
 
 from leaderboard.messages.models import Fault, Incident, Kind
-from leaderboard.messages.outbox import enqueue
+from leaderboard.messages.outbox import enqueue, mail_payload
 from leaderboard.people.models import User
 from leaderboard.platform.database import database_now
 
@@ -49,14 +49,13 @@ def claim_checks(*, fault: Fault, every: timedelta) -> list[Incident]:
 
 def _mail_operators(incident: Incident) -> None:
     operators = User.objects.filter(is_active=True, is_staff=True).exclude(email="").order_by("pk")
-    lines = [
-        f"Suite {incident.suite} {incident.get_fault_display()} since {incident.since:%Y-%m-%d %H:%M} UTC:",
-        "",
+    what = f"{incident.suite} {incident.get_fault_display()}"
+    paragraphs = [
+        f"The suite {what} since {incident.since:%Y-%m-%d %H:%M} UTC.",
         incident.why,
+        f"Open the status page: {settings.SITE_URL}{reverse('status')}" if settings.SITE_URL else "",
     ]
-    if settings.SITE_URL:
-        lines += ["", f"Status: {settings.SITE_URL}{reverse('status')}"]
-    subject = f"PlanArena: suite {incident.suite} {incident.get_fault_display()}"
+    footer = "You get this email because you operate this site. While the fault persists, it is repeated every hour."
     for address in dict.fromkeys(operators.values_list("email", flat=True)):
-        payload = {"to": address, "subject": subject, "text": "\n".join(lines) + "\n"}
+        payload = mail_payload(to=address, subject=f"The suite {what}", paragraphs=paragraphs, footer=footer)
         enqueue(kind=Kind.MAIL, payload=payload, dedup_key=f"incident:{incident.pk}:{address}"[:200])

@@ -12,12 +12,14 @@ from uuid import UUID
 from django.conf import settings
 from django.urls import reverse
 
+from evaluator.scoring.metrics.statistics import ends_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.messages.models import Kind, Webhook
-from leaderboard.messages.outbox import enqueue
+from leaderboard.messages.outbox import enqueue, mail_payload
 from leaderboard.people.credentials import PasswordEvent, PasswordSet
 from leaderboard.people.models import Mails, User
+from leaderboard.people.teams import Invited
 from leaderboard.platform.problems import FieldErrors
 
 BY_MAIL = frozenset({EvaluationState.ON_HOLD, EvaluationState.FAILED})
@@ -28,9 +30,14 @@ BY_WEBHOOK = BY_MAIL | {EvaluationState.COMPLETED, EvaluationState.CANCELLED}
 
 
 _HAPPENED = {
-    EvaluationState.ON_HOLD: "needs your action",
+    EvaluationState.ON_HOLD: "is on hold",
     EvaluationState.FAILED: "failed",
     EvaluationState.COMPLETED: "is complete",
+}
+_WHAT_TO_DO = {
+    EvaluationState.ON_HOLD: "Resume it to run these tasks again, or accept them as faults of your planner. Until then "
+    "it has no rank.",
+    EvaluationState.FAILED: "It has no score. Submit the planner again when the cause is gone.",
 }
 
 
@@ -47,7 +54,8 @@ def notify_owner(event: Entered) -> None:
         return
     opted_in = evaluation.submission.submitted_by.mails == Mails.ENDED
     if evaluation.state in BY_MAIL or (evaluation.state in BY_MAIL_TOO and opted_in):
-        _mail_owner(evaluation, event=_HAPPENED[EvaluationState(evaluation.state)])
+        state = EvaluationState(evaluation.state)
+        _mail_owner(evaluation, event=_HAPPENED[state], more=[_WHAT_TO_DO.get(state, ""), _score(evaluation)])
     if evaluation.state in BY_WEBHOOK:
         _call_webhooks(evaluation, event=_event(evaluation))
 
@@ -63,11 +71,15 @@ def notify_of_profile(*, evaluation_id: UUID, gaps: int) -> None:
     evaluation = _read(evaluation_id)
     if evaluation.submission.submitted_by.mails == Mails.ENDED:
         what = _what(evaluation)
-        lines = [f"The reliability profile of {what} is measured."]
+        paragraphs = [
+            f"The reliability of {what} has been measured: whether it repeats its results, and how it handles other "
+            "wordings of the requests."
+        ]
         if gaps:
-            lines += ["", f"Runs without figures: {gaps}. The page says why."]
-        subject = f"reliability of {what} is measured"
-        _mail(evaluation, subject=subject, lines=lines, address=_profile_address(evaluation))
+            runs = "One run has" if gaps == 1 else f"{gaps} runs have"
+            paragraphs.append(f"{runs} no figures; the page says why.")
+        link = ("Open the reliability profile", _profile_address(evaluation))
+        _mail(evaluation, subject=f"The reliability of {what} has been measured", paragraphs=paragraphs, link=link)
     event = {
         "event": "reliability",
         "evaluation": str(evaluation.pk),
@@ -84,7 +96,11 @@ def notify_of_verdict(*, evaluation_id: UUID, agrees: bool) -> None:
     """Enqueue the messages about a verification of this evaluation, within the transaction of its verdict."""
     evaluation = _read(evaluation_id)
     if not agrees:
-        _mail_owner(evaluation, event="was not verified")
+        _mail_owner(
+            evaluation,
+            event="could not be verified",
+            more=["It has no rank: this site got other results for the same tasks."],
+        )
     _call_webhooks(evaluation, event=_event(evaluation))
 
 
@@ -93,22 +109,49 @@ def _read(evaluation_id: UUID) -> Evaluation:
     return related.get(pk=evaluation_id)
 
 
-def _mail_owner(evaluation: Evaluation, *, event: str) -> None:
+def _mail_owner(evaluation: Evaluation, *, event: str, more: Sequence[str] = ()) -> None:
     what = _what(evaluation)
-    lines = [f"Your evaluation of {what} {event}.", "", evaluation.reason_text]
-    _mail(evaluation, subject=f"{what} {event}", lines=lines, address=_address(evaluation))
+    paragraphs = [f"Your evaluation of {what} {event}.", evaluation.reason_text, *more]
+    link = ("Open the evaluation", _address(evaluation))
+    _mail(evaluation, subject=f"{what} {event}", paragraphs=paragraphs, link=link)
 
 
-def _mail(evaluation: Evaluation, *, subject: str, lines: Sequence[str], address: str) -> None:
-    """Enqueue an email to the owner, if they have an address and have not opted out."""
+def _score(evaluation: Evaluation) -> str:
+    """The score of a completed evaluation as a sentence; empty if it has none."""
+    column = evaluation.suite.ranking_column
+    metric = ((evaluation.summary or {}).get("metrics") or {}).get(column.key)
+    if evaluation.state != EvaluationState.COMPLETED or metric is None or metric.get("mean") is None:
+        return ""
+    ends = ends_of(low=metric.get("low"), high=metric.get("high"))
+    interval = "" if ends is None else f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f})"
+    return f"{column.label}: {metric['mean']:.3f}{interval}."
+
+
+def _mail(evaluation: Evaluation, *, subject: str, paragraphs: Sequence[str], link: tuple[str, str]) -> None:
+    """Enqueue an email to the owner, if they have an address and have not opted out.
+
+    Args:
+        evaluation: the evaluation.
+        subject: names are printable, titles come from the library.
+        paragraphs: empty ones are left out.
+        link: label and address of a page; without an address there is none.
+    """
     owner = evaluation.submission.submitted_by
     if not owner.email or not owner.is_active or not settings.MAIL_OWNERS or owner.mails == Mails.NONE:
         return
-    settings_at = f"Email settings: {settings.SITE_URL}{reverse('outbox:webhooks')}"
-    text = "\n".join([*lines, *(["", address, "", settings_at] if address else [])])
-    # A subject is one line; names are printable, titles come from the library.
-    subject = " ".join(f"PlanArena: {subject}".split())
-    enqueue(kind=Kind.MAIL, payload={"to": owner.email, "subject": subject, "text": f"{text}\n"})
+    label, address = link
+    footer = "You get this email because you submitted the planner."
+    if address:
+        footer += f"\nChoose which emails you get: {settings.SITE_URL}{reverse('outbox:webhooks')}"
+    enqueue(
+        kind=Kind.MAIL,
+        payload=mail_payload(
+            to=owner.email,
+            subject=subject,
+            paragraphs=[*paragraphs, f"{label}: {address}" if address else ""],
+            footer=footer,
+        ),
+    )
 
 
 def _call_webhooks(evaluation: Evaluation, *, event: Mapping[str, object]) -> None:
@@ -161,16 +204,38 @@ def notify_of_password(changed: PasswordSet) -> None:
     user = changed.user
     if settings.DEMO or not user.email:
         return
-    done = "changed" if changed.event is PasswordEvent.CHANGED else "reset by the link in an email"
-    lines = [
+    done = "changed" if changed.event is PasswordEvent.CHANGED else "reset with the link of an email"
+    ended = "\n".join(f"- {credential.kind} {credential.name}" for credential in changed.ended)
+    reset = f"{settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else ""
+    paragraphs = [
         f"The password of your account {user.username} was {done}. Other browsers are signed out.",
-        "",
-        *(f"Ended: {credential.kind} {credential.name}" for credential in changed.ended),
-        *([f"Tokens kept: {changed.kept}"] if changed.kept else []),
-        "",
-        "If this was not you, reset your password immediately"
-        + (f": {settings.SITE_URL}/accounts/password/reset/" if settings.SITE_URL else "."),
+        *(["These credentials have ended:", ended] if ended else []),
+        f"{_count(changed.kept, 'token')} still {'works' if changed.kept == 1 else 'work'}." if changed.kept else "",
+        "If this was not you, reset your password immediately.",
+        f"Reset the password: {reset}" if reset else "",
     ]
     # Through the outbox: a hanging mail server must not block the change.
-    payload = {"to": user.email, "subject": "Your password was changed", "text": "\n".join(lines)}
+    payload = mail_payload(to=user.email, subject=f"Your password was {done.split()[0]}", paragraphs=paragraphs)
     enqueue(kind=Kind.MAIL, payload=payload)
+
+
+def notify_of_invitation(invited: Invited) -> None:
+    """Enqueue the email about an invitation to a team, within the transaction that creates it. Demos send none."""
+    user, team = invited.invitation.user, invited.invitation.team
+    if not user.email or not settings.MAIL_OWNERS or user.mails == Mails.NONE:
+        return
+    page = f"{settings.SITE_URL}{reverse('accounts:teams')}" if settings.SITE_URL else ""
+    paragraphs = [
+        f"You are invited to the team {team.name}.",
+        "Members submit planners for the team and manage its submissions together. You join when you accept.",
+        f"Answer the invitation: {page}" if page else "",
+    ]
+    footer = "If you do not know this team, decline the invitation or ignore this email."
+    # Without the name of who invited: messages are kept for a while, also if that account is deleted.
+    subject = f"You are invited to the team {team.name}"
+    payload = mail_payload(to=user.email, subject=subject, paragraphs=paragraphs, footer=footer)
+    enqueue(kind=Kind.MAIL, payload=payload)
+
+
+def _count(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

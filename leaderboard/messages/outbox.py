@@ -1,14 +1,29 @@
 """Enqueueing messages within the transaction that causes them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 
 from leaderboard.messages.models import Kind, OutboxMessage
 from leaderboard.platform.celery import send_on_commit
+from leaderboard.platform.emails import FOOTER
 
 DISPATCH_TASK = "leaderboard.messages.tasks.dispatch"
+
+
+def mail_payload(*, to: str, subject: str, paragraphs: Sequence[str], footer: str = "") -> dict[str, str]:
+    """The payload of an email (`platform/emails.py`).
+
+    Args:
+        to: address.
+        subject: made one line.
+        paragraphs: empty ones are left out.
+        footer: small print.
+    """
+    parts = [part for part in paragraphs if part]
+    text = "\n\n".join([*parts, f"{FOOTER}\n{footer}"] if footer else parts)
+    return {"to": to, "subject": " ".join(subject.split()), "text": f"{text}\n"}
 
 
 def enqueue(*, kind: Kind, payload: Mapping[str, Any], dedup_key: str = "") -> None:

@@ -22,10 +22,11 @@ from django.db import transaction
 from django.db.models import F, QuerySet, Window
 from django.db.models.fields.json import KT
 from django.db.models.functions import Coalesce, Now, RowNumber
+from django.urls import reverse
 
 from leaderboard.catalog.library import problem_of_address
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
-from leaderboard.messages.outbox import enqueue
+from leaderboard.messages.outbox import enqueue, mail_payload
 from leaderboard.people.models import Mails, User, lock_owner
 from leaderboard.platform.audit import record
 from leaderboard.platform.encryption import WEBHOOK as PURPOSE
@@ -84,12 +85,13 @@ def disable(webhook: Webhook, *, why: str) -> None:
         owner = webhook.owner
         if not owner.email or not settings.MAIL_OWNERS or owner.mails == Mails.NONE:
             return
-        lines = [
+        page = f"{settings.SITE_URL}{reverse('outbox:webhooks')}" if settings.SITE_URL else ""
+        paragraphs = [
             f"Your webhook {webhook.url} is disabled: {why}.",
-            "",
             "Fix the receiver, then send a test event from your notification settings to enable it again.",
+            f"Open the notification settings: {page}" if page else "",
         ]
-        payload = {"to": owner.email, "subject": "PlanArena: a webhook is disabled", "text": "\n".join(lines)}
+        payload = mail_payload(to=owner.email, subject="Your webhook is disabled", paragraphs=paragraphs)
         enqueue(kind=Kind.MAIL, payload=payload)
 
 

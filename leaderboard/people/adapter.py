@@ -11,11 +11,13 @@ from allauth.socialaccount.models import SocialLogin
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
 from django.http import HttpRequest
 from django.urls import reverse
 
 from leaderboard.people.addresses import is_used_by_another, own_addresses
 from leaderboard.platform.database import give_connection_back
+from leaderboard.platform.emails import multipart
 
 if TYPE_CHECKING:
     from requests import Session  # noqa: TID251 - what allauth speaks through
@@ -49,6 +51,27 @@ class Adapter(DefaultAccountAdapter):
             return url
         sign_in = f"{reverse('account_login')}?{urlencode({REDIRECT_FIELD_NAME: target})}"
         return f"{url}?{urlencode({REDIRECT_FIELD_NAME: sign_in})}"
+
+    def format_email_subject(self, subject: str) -> str:
+        """The subject as it is: it names what happened."""
+        return subject
+
+    def render_mail(
+        self,
+        template_prefix: str,
+        email: str | list[str],
+        context: dict[str, Any],
+        headers: dict[str, str] | None = None,
+    ) -> EmailMessage:
+        """The email of a template, as text and HTML."""
+        plain = super().render_mail(template_prefix, email, context, headers)
+        return multipart(
+            subject=str(plain.subject),
+            text=str(plain.body),
+            to=plain.to,
+            sender=plain.from_email,
+            headers={"Auto-Submitted": "auto-generated"} | (headers or {}),
+        )
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send a mail within the request, since the outbox would keep its link in the database."""

@@ -4,12 +4,14 @@ Every change of members locks the row of the team first, so that counts and the 
 """
 
 import re
+from dataclasses import dataclass
 
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from leaderboard.people.models import Invitation, Membership, Role, Team, User, lock_owner
 from leaderboard.platform.audit import record
+from leaderboard.platform.hooks import Hook
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import FieldErrors, ProblemError
 
@@ -85,6 +87,17 @@ def owns(*, user: User, team: Team) -> bool:
     return Membership.objects.filter(team=team, user=user.pk, role=Role.OWNER).exists()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invited:
+    """An invitation was created."""
+
+    invitation: Invitation
+
+
+invited: Hook[Invited] = Hook()
+"""Called within the transaction that creates an invitation."""
+
+
 def invite(*, team: Team, username: str, by: User) -> Invitation:
     """Invite a user to the team. They become a member when they accept.
 
@@ -106,6 +119,7 @@ def invite(*, team: Team, username: str, by: User) -> Invitation:
         if not is_new:
             raise FieldErrors({"username": [f"{user.username} is already invited."]})
         _note(by=by, action=Action.TEAM_INVITED, team=team, user=user)
+        invited.call(Invited(invitation=invitation))
     return invitation
 
 

@@ -8,7 +8,7 @@ from leaderboard.messages import notices
 from leaderboard.operations.backups import services as backups
 from leaderboard.operations.monitoring.facts import note_backup, note_task, site_facts
 from leaderboard.operations.monitoring.figures import count_steps
-from leaderboard.people import credentials
+from leaderboard.people import credentials, teams
 from leaderboard.platform import celery, health, problems
 from leaderboard.queue import jobs as jobs
 from leaderboard.queue import publishing
@@ -37,6 +37,7 @@ def register() -> None:
     backups.backed_up.register(note_backup)
     celery.task_succeeded.register(note_task)
     credentials.password_set.register(notices.notify_of_password)
+    teams.invited.register(notices.notify_of_invitation)
     jobs.KINDS.update({kind.name: kind for kind in (ENDPOINT_TEST, REWARDS, SUBMISSION)})
     credentials.SOURCES.append(WorkerTokens())
     health.SOURCES.append(site_facts)

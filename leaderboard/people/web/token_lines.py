@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from evaluator.core.suites.registry import default_suite
 from leaderboard.people.models import Scope
 
 PLACEHOLDER = "pa_..."
@@ -30,6 +31,12 @@ def lines_for(
         token: the secret, right after it was created.
         scopes: of the token. Without `submit` the lines only read.
     """
+    suite = default_suite(executes=False)
+    metric = next((column for column in suite.metrics if column.primary), suite.metrics[0]).key
+
+    def filled(text: str) -> str:
+        return text.replace("SITE", site).replace("SUITE", suite.slug).replace("METRIC", metric)
+
     comment = f"# Token: {name}\n" if name else ""
     exports = f"{comment}export PLANARENA_URL={shlex.quote(site)}\nexport PLANARENA_TOKEN={token}\n"
     submits = Scope.SUBMIT in scopes
@@ -38,9 +45,9 @@ def lines_for(
     workflow = "Store the token as the secret PLANARENA_TOKEN of the repository, then commit this as a workflow."
     return [
         Lines("shell", "Environment", "curl and Python below read these variables.", exports),
-        Lines("curl", "curl", curl, _CURL[submits]),
-        *([Lines("ci", "GitHub Actions", workflow, _CI.replace("SITE", site))] if submits else []),
-        Lines("python", "Python", python, _PYTHON[submits]),
+        Lines("curl", "curl", curl, filled(_CURL[submits])),
+        *([Lines("ci", "GitHub Actions", workflow, filled(_CI))] if submits else []),
+        Lines("python", "Python", python, filled(_PYTHON[submits])),
     ]
 
 
@@ -48,7 +55,7 @@ _CURL = {
     True: """curl "$PLANARENA_URL/api/v1/submissions/" \\
   -H "Authorization: Bearer $PLANARENA_TOKEN" -H "Content-Type: application/json" \\
   -d '{"planner": {"name": "my-planner", "kind": "endpoint", "endpoint_url": "https://example.org/plan"},
-       "suites": ["toolmini"]}'
+       "suites": ["SUITE"]}'
 """,
     False: """curl "$PLANARENA_URL/api/v1/evaluations/?mine=true" -H "Authorization: Bearer $PLANARENA_TOKEN"
 """,
@@ -63,8 +70,8 @@ jobs:
         with: {python-version: "3.11"}
       - run: pip install "planarena[client]"
       - run: >
-          planarena submit --name "${GITHUB_REPOSITORY##*/}" --planner https://example.org/plan --suite toolmini
-          --idempotency-key "$GITHUB_REPOSITORY-$GITHUB_RUN_ID" --wait --fail-under SE=0.40
+          planarena submit --name "${GITHUB_REPOSITORY##*/}" --planner https://example.org/plan --suite SUITE
+          --idempotency-key "$GITHUB_REPOSITORY-$GITHUB_RUN_ID" --wait --fail-under METRIC=0.40
         env:
           PLANARENA_URL: SITE
           PLANARENA_TOKEN: ${{ secrets.PLANARENA_TOKEN }}
@@ -76,7 +83,7 @@ from evaluator.client import Client, NewSubmission, PlannerEntry
 
 with Client.from_environment() as client:
     planner = PlannerEntry.endpoint("https://example.org/plan", name="my-planner")
-    made = client.submit(NewSubmission(planner=planner, suites=["toolmini"]), key=str(uuid4()))
+    made = client.submit(NewSubmission(planner=planner, suites=["SUITE"]), key=str(uuid4()))
     print(made.evaluations)
 """,
     False: """from evaluator.client import Client

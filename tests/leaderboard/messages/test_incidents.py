@@ -67,7 +67,7 @@ class TestASuiteThatCannotBeEvaluated:
             assert refused.json()["detail"] == NOT_READY
         assert not Submission.objects.exists()
         [(to, subject, text)] = mails()
-        assert (to, subject) == ("operator@example.org", "PlanArena: suite openagi cannot be evaluated")
+        assert (to, subject) == ("operator@example.org", "The suite openagi cannot be evaluated")
         assert "there are no weights" in text
         hours_pass(0.9)
         self.submit()
@@ -77,7 +77,7 @@ class TestASuiteThatCannotBeEvaluated:
         self.submit()
         assert len(mails()) == 2
         open_incident(fault=Fault.NOT_READY, suite="tool100", why="there are no data")
-        assert [subject for _, subject, _ in mails()][2:] == ["PlanArena: suite tool100 cannot be evaluated"]
+        assert [subject for _, subject, _ in mails()][2:] == ["The suite tool100 cannot be evaluated"]
 
     def test_only_operators_read_why_on_the_status_page(self, operator):
         self.submit()

@@ -16,6 +16,7 @@ from leaderboard.messages import dispatching
 from leaderboard.messages.models import Kind, OutboxMessage
 from leaderboard.messages.notices import choose_mails, notify_owner
 from leaderboard.messages.outbox import enqueue
+from leaderboard.planners.models import Planner
 from leaderboard.platform.celery import app
 from leaderboard.platform.coordination.locks import exclusive
 from leaderboard.queue.leasing import leases
@@ -220,6 +221,30 @@ class TestOwners:
         assert "no worker took its tasks" in sent.body
         assert f"https://arena.example.org/evaluations/{evaluation.pk}/" in sent.body
         assert sent.extra_headers["Message-ID"]
+
+    def test_its_mail_says_in_the_subject_what_happened_and_is_text_and_html(self, evaluation):
+        Planner.objects.filter(pk=evaluation.submission.planner_id).update(name="<me>")
+        assert self.fail(evaluation)
+        dispatching.dispatch()
+        (sent,) = mail.outbox
+        assert sent.subject == f"<me> on {evaluation.suite.title} failed"
+        ((html, kind),) = sent.alternatives
+        assert kind == "text/html"
+        assert "&lt;me&gt; on" in html
+        assert ">Open the evaluation</a>" in html
+        assert "Choose which emails you get" in html
+
+    def test_the_mail_about_a_completed_one_gives_its_score(self, evaluation):
+        column = evaluation.suite.ranking_column
+        choose_mails(user=evaluation.submission.submitted_by, mails="ended")
+        summary = {"metrics": {column.key: {"mean": 0.5, "low": 0.4, "high": 0.6, "tasks": 30}}}
+        with transaction.atomic():
+            Evaluation.objects.filter(pk=evaluation.pk).update(state="completed", summary=summary, state_deadline=None)
+            notify_owner(
+                Entered(evaluation_id=evaluation.pk, state=EvaluationState.COMPLETED, reason=EvaluationReason.PUBLISHED)
+            )
+        dispatching.dispatch()
+        assert f"{column.label}: 0.500 (95 % interval 0.400 to 0.600)." in mail.outbox[0].body
 
     def test_no_mail_goes_out_where_the_operator_wants_none_or_nobody_needs_to_act(self, evaluation, settings):
         evaluation.state = EvaluationState.LAUNCHING

@@ -6,6 +6,7 @@ import pytest
 from django.db import IntegrityError, transaction
 
 from leaderboard.messages import webhooks
+from leaderboard.messages.models import OutboxMessage
 from leaderboard.people import services as accounts
 from leaderboard.people import teams
 from leaderboard.people.models import Invitation, Membership, Role, Team, User
@@ -34,6 +35,19 @@ class TestRules:
         assert members(team) == {"ada": Role.OWNER, "bea": Role.MEMBER}
         assert not Invitation.objects.exists()
         assert not teams.accept_invitation(team=team, user=bea)
+
+    def test_who_is_invited_gets_an_email_without_the_name_of_the_owner_unless_they_want_none(self, settings):
+        settings.SITE_URL = "https://arena.example"
+        ada, quiet = make_user("ada"), make_user("quiet")
+        make_user("bea")
+        User.objects.filter(pk=quiet.pk).update(mails="none")
+        team = teams.create_team(owner=ada, slug="lab", name="The lab")
+        for name in ("bea", "quiet"):
+            teams.invite(team=team, username=name, by=ada)
+        (payload,) = OutboxMessage.objects.values_list("payload", flat=True)
+        assert (payload["to"], payload["subject"]) == ("bea@example.org", "You are invited to the team The lab")
+        assert "Answer the invitation: https://arena.example/teams/" in payload["text"]
+        assert "ada" not in payload["text"]
 
     @pytest.mark.parametrize(
         ("slug", "name", "field"),
