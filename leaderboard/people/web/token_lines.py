@@ -41,8 +41,11 @@ def lines_for(
     exports = f"{comment}export PLANARENA_URL={shlex.quote(site)}\nexport PLANARENA_TOKEN={token}\n"
     submits = Scope.SUBMIT in scopes
     curl = "Submits an endpoint." if submits else "Lists your evaluations."
-    python = "Needs the package planarena[client]."
-    workflow = "Store the token as the secret PLANARENA_TOKEN of the repository, then commit this as a workflow."
+    python = "Needs PlanArena's wheel with the extra client."
+    workflow = (
+        "Store the token as the secret PLANARENA_TOKEN of the repository, and the address of PlanArena's wheel as its "
+        "variable PLANARENA_WHEEL. Then commit this as .github/workflows/planner.yml."
+    )
     return [
         Lines("shell", "Environment", "curl and Python below read these variables.", exports),
         Lines("curl", "curl", curl, filled(_CURL[submits])),
@@ -68,7 +71,7 @@ jobs:
     steps:
       - uses: actions/setup-python@v5
         with: {python-version: "3.11"}
-      - run: pip install "planarena[client]"
+      - run: pip install "planarena[client] @ ${{ vars.PLANARENA_WHEEL }}"
       - run: >
           planarena submit --name "${GITHUB_REPOSITORY##*/}" --planner https://example.org/plan --suite SUITE
           --idempotency-key "$GITHUB_REPOSITORY-$GITHUB_RUN_ID" --wait --fail-under METRIC=0.40
