@@ -27,7 +27,7 @@ from leaderboard.planners.checkpoints import ReceivedFile
 from leaderboard.planners.kinds import KINDS, SECRETS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
-from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.planners.models import Planner
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.estimates import expected_of_new, queue_now
@@ -74,7 +74,7 @@ def plans_template(request: HttpRequest, suite: str) -> HttpResponse:  # noqa: A
     """A plans file with an example of a plan for every task of a suite, to be replaced by real ones. 404 for suites
     that accept no plans files."""
     found = get_object_or_404(Suite, slug=suite, current=True)
-    if KINDS[PlannerKind.PLANS].refusal(found):
+    if all(kind.refusal(found) for kind in KINDS.values() if PLANS_DIGEST in kind.fields):
         raise Http404
     name = f"{suite}-plans.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}

@@ -239,7 +239,7 @@ def test_owners_get_mails_where_they_have_to_act_and_about_the_figures_if_they_w
     assert len(about) == count
     for mail in about:
         assert mail["subject"].startswith("The reliability of ")
-        assert "Runs without figures: 1." in mail["text"]
+        assert "One run has no figures; the page says why." in mail["text"]
         assert f"https://arena.example/evaluations/{evaluation.pk}/reliability/" in mail["text"]
     # Figures that another release computes again are no news.
     profile = ReliabilityProfile.objects.get()
