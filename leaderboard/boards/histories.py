@@ -17,9 +17,9 @@ from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.aggregate import interval_of_means
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.anchors import GOLD
+from leaderboard.boards.eligible import published
 from leaderboard.boards.policy import BoardPolicy
 from leaderboard.boards.rank_tests import SuiteRuns, Table, both_tables_of, mean_of
-from leaderboard.boards.services import published
 from leaderboard.boards.task_values import facts_of_suites
 from leaderboard.boards.versions import Change, Ends, change_between
 from leaderboard.catalog.models import Suite

@@ -91,6 +91,28 @@ class TaskValues(models.Model):
         return f"values of {self.evaluation_id}"
 
 
+class VersionChange(models.Model):
+    """What the version of a planner on a board changed against the version before it (`version_changes.py`)."""
+
+    evaluation = models.OneToOneField(Evaluation, primary_key=True, on_delete=models.CASCADE, related_name="+")
+    """The latest run of the version."""
+    before = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="+")
+    """The latest run of the version before."""
+    gold = models.UUIDField(null=True)
+    """The run of gold plans by which tasks count as solved; null without one."""
+    fixed = models.PositiveIntegerField()
+    """Number of tasks that it solves and the version before does not."""
+    broken = models.PositiveIntegerField()
+    """Number of tasks that only the version before solves."""
+    undecided = models.PositiveIntegerField()
+    """Number of tasks with a verdict that the judge left open."""
+    is_better = models.BooleanField(null=True)
+    """Whether the score is significantly better, or worse; null otherwise."""
+
+    def __str__(self) -> str:
+        return f"change of {self.evaluation_id}"
+
+
 class SigningKey(models.Model):
     """The public part of a current or former signing key of this site."""
 

@@ -12,6 +12,7 @@ from django.db.models.functions import Greatest, Now
 from evaluator.core import canonical_json
 from evaluator.scoring.board_agreement import with_agreement
 from leaderboard.boards.anchors import normalised_scores
+from leaderboard.boards.eligible import published
 from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.packing import pack_predecessor
@@ -20,12 +21,13 @@ from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, figures_of, rank_entries, ranked_means, read_metrics, runs_of, to_row
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.task_values import keep_values
+from leaderboard.boards.version_changes import keep_changes
 from leaderboard.catalog.hidden_data import present_data
 from leaderboard.catalog.library import RunConditions, profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board, lock_board
-from leaderboard.evaluations.visibility import Reader, on_boards, visible_evaluations
+from leaderboard.evaluations.visibility import Reader, visible_evaluations
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
 from leaderboard.reliability.columns import dimensions_of
@@ -54,6 +56,8 @@ def publish_locked(evaluation: Evaluation) -> Snapshot | None:
     digest = canonical_json.digest(content)
     of_board = Snapshot.objects.filter(suite=suite, **conditions._asdict())
     newest = of_board.order_by("-number").first()
+    # Also where the rows are the same: the version before one of them may be hidden now.
+    keep_changes(suite=suite, rows=content["rows"])
     if newest is not None and newest.digest == digest:
         return newest
     if newest is None and not content["rows"]:
@@ -150,13 +154,6 @@ def newest_evaluations(*, suites: Iterable[Suite]) -> QuerySet[Evaluation]:
         .select_related("suite", "submission__planner__owner")
         .order_by("-published", "pk")
     )
-
-
-def published() -> QuerySet[Evaluation]:
-    """Every evaluation that may be ranked on any board: completed, public now, and not hidden by an operator."""
-    # Results of a self-hosted worker are ranked once a worker of this site has verified them.
-    verified = Q(own_worker_run__isnull=True) | Q(own_worker_run__verified_by__isnull=False)
-    return Evaluation.objects.filter(verified, on_boards(), state=EvaluationState.COMPLETED)
 
 
 def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:

@@ -23,8 +23,9 @@ from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.contents import content_of
+from leaderboard.boards.eligible import published
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import publish, published
+from leaderboard.boards.services import publish
 from leaderboard.catalog.library import conditions_of
 from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard, Submission

@@ -27,7 +27,7 @@ from leaderboard.boards.arena_state import Progress
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.ranking import cost_of, tokens_of
 from leaderboard.boards.selecting import HIDE
-from leaderboard.boards.versions import Change
+from leaderboard.boards.version_changes import KeptChange
 from leaderboard.boards.web.presenters import (
     Part,
     answer_of,
@@ -65,7 +65,7 @@ class MatrixRow:
     """A row of the matrix. Lazy, since pages take most rows from the fragment cache (`{% keptfor %}`)."""
 
     def __init__(
-        self, line: Line, *, arena: Arena, view: str, planner: int | None, changes: Mapping[str, Change]
+        self, line: Line, *, arena: Arena, view: str, planner: int | None, changes: Mapping[str, KeptChange]
     ) -> None:
         self.line = line
         self.planner = planner
@@ -76,7 +76,7 @@ class MatrixRow:
     def kept_key(self) -> Hashable:
         """Identifies rows of a matrix, and in its view of changes what they show."""
         changes = [self._changes.get(row["evaluation"]) for row in self.line.rows.values()] if self._changes else []
-        return self.line.key, *(change and change_counts(change) for change in changes)
+        return self.line.key, *changes
 
     @property
     def newest(self) -> Row:
@@ -150,21 +150,14 @@ def _reliability(row: Row) -> Cell:
     return Cell(first.rpartition(" ")[2], ", ".join([first.rpartition(" ")[0], *others]), title, row["evaluation"])
 
 
-def _change(row: Row, *, change: Change | None) -> Cell:
+def _change(row: Row, *, change: KeptChange | None) -> Cell:
     """The tasks that the latest version of the planner fixed and broke."""
     if change is None:
         return Cell("", "", "no earlier version on this board", row["evaluation"])
-    fixed, broken, undecided, is_better = change_counts(change)
-    tone = "" if is_better is None else "better" if is_better else "worse"
-    notes = [f"broke {broken}", *([f"{undecided} undecided"] if undecided else [])]
-    title = f"{change.tasks.in_words}. {change.rule}"
-    return Cell(f"fixed {fixed}", ", ".join(notes), title, row["evaluation"], tone=tone)
-
-
-def change_counts(change: Change) -> tuple[int, int, int, bool | None]:
-    """Numbers of fixed, broken and undecided tasks, and whether the version is significantly better."""
-    tasks = change.tasks
-    return len(tasks.fixed), len(tasks.broken), len(tasks.undecided), change.is_better
+    tone = "" if change.is_better is None else "better" if change.is_better else "worse"
+    notes = [f"broke {change.broken}", *([f"{change.undecided} undecided"] if change.undecided else [])]
+    title = f"since version {change.before}" if change.before else "since the version without a name"
+    return Cell(f"fixed {change.fixed}", ", ".join(notes), title, row["evaluation"], tone=tone)
 
 
 class Heading(NamedTuple):
@@ -230,7 +223,7 @@ def shown_of(*, arena: Arena, selection: Selection) -> Shown:
 
 
 def matrix_of(
-    *, arena: Arena, selection: Selection, shown: Shown, planners: Mapping[str, int], changes: Mapping[str, Change]
+    *, arena: Arena, selection: Selection, shown: Shown, planners: Mapping[str, int], changes: Mapping[str, KeptChange]
 ) -> Matrix:
     """The selected page of the matrix.
 

@@ -11,11 +11,10 @@ from django.views.decorators.http import require_safe
 from leaderboard.boards.arena import CHANGES, Arena, Selection, arena_of, read_selection
 from leaderboard.boards.arena_state import Progress, planners_of, progress_of, task_counts
 from leaderboard.boards.contents import BoardContent, contents_of
-from leaderboard.boards.histories import changes_on_boards
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshots
-from leaderboard.boards.versions import Change
-from leaderboard.boards.web.home_presenters import change_counts, matrix_of, shown_of, state_parts, suite_line
+from leaderboard.boards.version_changes import KeptChange, changes_of
+from leaderboard.boards.web.home_presenters import matrix_of, shown_of, state_parts, suite_line
 from leaderboard.boards.web.views import name_of, texts_mark
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.platform.http.caching import render_late, tagged_page
@@ -39,7 +38,7 @@ class HomeState(NamedTuple):
 _states: SharedCache[str, HomeState] = SharedCache(maxsize=1)
 _arenas: SharedCache[tuple[object, ...], Arena] = SharedCache(maxsize=2)
 """By the snapshots and the texts of the suites."""
-_changes: SharedCache[tuple[float, Selection], Mapping[str, Change]] = SharedCache(maxsize=50)
+_changes: SharedCache[tuple[float, Selection], Mapping[str, KeptChange]] = SharedCache(maxsize=50)
 """By the time at which the state was read."""
 
 
@@ -48,7 +47,7 @@ def home(request: HttpRequest) -> HttpResponse:
     """The planners on all suites, with a line on the state of each suite."""
     state, selection = _state(), read_selection(request.GET)
     changes = _changes_of(state=state, selection=selection)
-    parts = [*state.parts, [[evaluation, *change_counts(change)] for evaluation, change in sorted(changes.items())]]
+    parts = [*state.parts, [[evaluation, *change] for evaluation, change in sorted(changes.items())]]
 
     def make() -> HttpResponse:
         boards, arena = _boards(state), _arena(state)
@@ -88,16 +87,15 @@ def _arena(state: HomeState) -> Arena:
     return _arenas.get_or_make(key, make)
 
 
-def _changes_of(*, state: HomeState, selection: Selection) -> Mapping[str, Change]:
+def _changes_of(*, state: HomeState, selection: Selection) -> Mapping[str, KeptChange]:
     """What the latest versions of the planners on the selected page changed, by evaluation; empty in other views."""
     if selection.view != CHANGES:
         return {}
 
-    def make() -> Mapping[str, Change]:
-        arena = _arena(state)
-        lines = shown_of(arena=arena, selection=selection).page.object_list
+    def make() -> Mapping[str, KeptChange]:
+        lines = shown_of(arena=_arena(state), selection=selection).page.object_list
         evaluations = [row["evaluation"] for line in lines for row in line.rows.values()]
-        return changes_on_boards(suites=arena.suites, evaluations=evaluations)
+        return changes_of(evaluations)
 
     return _changes.get_or_make((state.read, selection), make)
 

@@ -17,8 +17,9 @@ from evaluator.core.suites.reference_rows import reference_digest, reference_tab
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import Tool
 from leaderboard.boards.contents import content_of
+from leaderboard.boards.eligible import published
 from leaderboard.boards.models import Snapshot
-from leaderboard.boards.services import latest_snapshot, published
+from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web.task_list import Heading, SuiteTask, TaskSelection, difficulties, heading, select_tasks
