@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from leaderboard.boards.arena import CHANGES, Arena, Selection, arena_of, read_selection
@@ -17,6 +18,8 @@ from leaderboard.boards.version_changes import KeptChange, changes_of
 from leaderboard.boards.web.home_presenters import matrix_of, shown_of, state_parts, suite_line
 from leaderboard.boards.web.views import name_of, texts_mark
 from leaderboard.catalog.models import Suite, current_suites
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.web.watching import live_task, mark_of, public_results
 from leaderboard.platform.http.caching import render_late, tagged_page
 from leaderboard.platform.lru_cache import SharedCache
 
@@ -29,6 +32,8 @@ class HomeState(NamedTuple):
     """By the suite's primary key."""
     progress: Mapping[int, Progress]
     tasks: Mapping[int, int]
+    executed: tuple[TaskResult, ...]
+    """The newest executed tasks."""
     parts: list[Any]
     """Everything above as JSON values."""
     read: float
@@ -56,6 +61,7 @@ def home(request: HttpRequest) -> HttpResponse:
         context = {
             "arena": arena,
             "selection": selection,
+            "live_task": live_task(state.executed, again=reverse("evaluations:watch")),
             "matrix": matrix_of(arena=arena, selection=selection, shown=shown, planners=planners, changes=changes),
             "lines": [
                 suite_line(
@@ -114,4 +120,6 @@ def _read_state() -> HomeState:
     snapshots = latest_snapshots(suites=suites)
     progress, tasks = progress_of(suites), task_counts(suites)
     boards = [[texts_mark(suite), name_of(snapshots.get(suite.pk)), tasks[suite.pk]] for suite in suites]
-    return HomeState(suites, snapshots, progress, tasks, [boards, state_parts(progress)], read)
+    executed = tuple(public_results())
+    parts = [boards, state_parts(progress), mark_of(executed)]
+    return HomeState(suites, snapshots, progress, tasks, executed, parts, read)

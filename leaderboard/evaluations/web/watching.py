@@ -24,6 +24,7 @@ from leaderboard.evaluations.web.tasks.plan_graph import Graph
 from leaderboard.evaluations.web.tasks.task_presenters import drawn_plan
 from leaderboard.evaluations.web.visibility_panel import for_readers_of
 from leaderboard.platform.http.caching import shareable
+from leaderboard.platform.lru_cache import SharedCache
 
 _MOST_EVALUATIONS = 5
 """Number of evaluations among whose tasks the newest is searched."""
@@ -68,7 +69,7 @@ class LiveTask(NamedTuple):
     score: float | None
     speed: float
     """Recorded seconds per second of the replay."""
-    again: str
+    again: str = ""
     """Address of the page with the newest task."""
 
     @property
@@ -112,29 +113,41 @@ def live_task(results: Sequence[TaskResult], *, again: str) -> LiveTask | None:
         again: address of the page with the newest task.
     """
     for result in results:
-        withheld = withheld_from(reader=None, evaluation=result.evaluation)
-        if withheld.plan or withheld.data or withheld.tasks:
-            continue
-        record = read_record(digest=result.record_digest, store=server_store(split=result.evaluation.split))
-        graph = drawn_plan(task=result.task, record=record) if record is not None else None
-        steps = tuple(_steps(record)) if record is not None else ()
-        if record is None or graph is None or not 0 < len(steps) <= _MOST_STEPS:
-            continue
-        planning = record.planner.seconds if record.planner else None
-        return LiveTask(
-            evaluation=result.evaluation,
-            key=result.task.key,
-            request=record.request[:LONGEST_REQUEST],
-            finished=result.updated,
-            is_running=result.evaluation.state == EvaluationState.RUNNING,
-            planning_seconds=planning,
-            steps=steps,
-            graph=graph,
-            score=result.score,
-            speed=_speed((planning or 0.0) + sum(step.seconds for step in steps)),
-            again=again,
-        )
+        key = result.pk, result.updated, result.evaluation.state
+        found = _tasks.get(key) or _read(result)
+        if found is not None:
+            _tasks.put(key, found)
+            return found._replace(again=again)
     return None
+
+
+_tasks: SharedCache[tuple[int, datetime, str], LiveTask] = SharedCache(maxsize=50)
+"""By the row, which its evaluation's state and a repeated task change."""
+
+
+def _read(result: TaskResult) -> LiveTask | None:
+    """The task, or None if not everybody may see its plan, or if there is nothing to draw."""
+    withheld = withheld_from(reader=None, evaluation=result.evaluation)
+    if withheld.plan or withheld.data or withheld.tasks:
+        return None
+    record = read_record(digest=result.record_digest, store=server_store(split=result.evaluation.split))
+    graph = drawn_plan(task=result.task, record=record) if record is not None else None
+    steps = tuple(_steps(record)) if record is not None else ()
+    if record is None or graph is None or not 0 < len(steps) <= _MOST_STEPS:
+        return None
+    planning = record.planner.seconds if record.planner else None
+    return LiveTask(
+        evaluation=result.evaluation,
+        key=result.task.key,
+        request=record.request[:LONGEST_REQUEST],
+        finished=result.updated,
+        is_running=result.evaluation.state == EvaluationState.RUNNING,
+        planning_seconds=planning,
+        steps=steps,
+        graph=graph,
+        score=result.score,
+        speed=_speed((planning or 0.0) + sum(step.seconds for step in steps)),
+    )
 
 
 def _steps(record: ResultRecord) -> Iterator[WatchedStep]:

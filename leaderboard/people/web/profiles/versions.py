@@ -75,8 +75,6 @@ class VersionRow(NamedTuple):
 class SuiteHistory(NamedTuple):
     """The versions of a planner on one board."""
 
-    key: str
-    """Unique on its page, for ids."""
     latest: Evaluation
     metric: str
     """Label of the primary metric."""
@@ -184,7 +182,6 @@ def _shown(
     if above is not None:
         differs = " ".join(differing_conditions([above, latest], names=("above", "here")))
     return SuiteHistory(
-        key=f"versions-{number}",
         latest=latest,
         metric=column.label,
         rows=tuple(reversed(rows)),
