@@ -3,13 +3,25 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from evaluator.core import canonical_json
-from evaluator.core.language_model import Answer, Call, Failure, FailureKind, GenerateCall, LanguageModelError, Usage
+from evaluator.core.language_model import (
+    Answer,
+    Call,
+    Completion,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    LanguageModelError,
+    Usage,
+)
 from evaluator.core.planner import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.records import PlannerCall, Reason
 from evaluator.core.storable import kept_notes, unkeepable
 from evaluator.core.strategy import Conversation, Draft, Strategy
+from evaluator.replies.envelope import trimmed, without_reasoning
 
 MAX_TURNS = 1000
 """Turns of one conversation. A conversation that exceeds them is treated as endless, a defect of the strategy."""
@@ -48,6 +60,7 @@ class StrategyConversation:
         self._seconds = 0.0
         self._turns = 0
         self._tries = 1
+        self._tolerated: list[str] = []
 
     def start(self) -> End | None:
         def first() -> Sequence[Call]:
@@ -81,8 +94,21 @@ class StrategyConversation:
         for answer in answers:
             if isinstance(answer, Failure):
                 return self._conversation.throw(LanguageModelError(answer))
-            good.append(answer)
+            good.append(self._without_thought(answer) if isinstance(answer, Completion) else answer)
         return self._conversation.send(good)
+
+    def _without_thought(self, completion: Completion) -> Completion:
+        """A completion without reasoning and end marks; empty if it was cut off in the reasoning."""
+        text, notes = trimmed(completion.text)
+        try:
+            text, removed = without_reasoning(text)
+        except PlanSyntaxError as error:
+            self._tolerated.append(f"envelope: {error.message}")
+            return replace(completion, text="", truncated=True)
+        if not notes and not removed:
+            return completion
+        self._tolerated += [*notes, *removed]
+        return replace(completion, text=text.lstrip("\n"))
 
     def _turn(self, step: Callable[[], Sequence[Call]]) -> End | None:
         started = time.monotonic()
@@ -125,6 +151,7 @@ class StrategyConversation:
             alternatives=tuple(plan for plan in draft.alternatives if unkeepable(plan) is None)[:MAX_ALTERNATIVES],
             notes=notes,
             unreadable=draft.unreadable,
+            tolerated=tuple(dict.fromkeys(self._tolerated)),
         )
 
     def _failed(self, *, reason: Reason, message: str, received: str | None = None) -> PlannerError:

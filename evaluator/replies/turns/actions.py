@@ -35,12 +35,22 @@ _OUTPUT = re.compile(r"(?:R[0-9]{1,9}|Output)\b", re.ASCII)
 _EQUALS = re.compile(r"=(?!=)")
 _COMMA = re.compile(r",")
 _TOOL = re.compile(r"([A-Za-z][A-Za-z0-9_ -]{0,98}[A-Za-z0-9_]|[A-Za-z])[ \t]{0,20}\(", re.ASCII)
-_FENCED_STATEMENT = re.compile(r"(=[ \t]*)`{3}[\w-]*[ \t]*\n?([^`]*)\n?`{3}")
-"""A statement in a code fence of its own: R1 = ```sql ... ```."""
-_NEXT_LINE = re.compile(r"\n[ \t\r]*")
 _OUTPUTS = re.compile(
     r"(?:R[0-9]{1,9}|Output)(?:[ \t]{0,9},[ \t]{0,9}(?:R[0-9]{1,9}|Output)){0,20}[ \t]{0,9}=(?!=)", re.ASCII
 )
+_FENCED_STATEMENT = re.compile(r"(=[ \t]*)`{3}(?:[A-Za-z][\w-]*[ \t]*\n|sql\b)?\s*([^`]*?)\s*`{3}")
+"""A statement in a code fence of its own: R1 = ```sql ... ```."""
+_DECORATION = re.compile(
+    r"^[ \t]*(?:[-*•]|[0-9]{1,3}[.)])[ \t]+(?=(?:Action[ 0-9.-]{0,20}:[ \t]*)?(?:R[0-9]{1,9}|Output)\b)", re.MULTILINE
+)
+"""A bullet or number before an action."""
+_IN_BACKTICKS = re.compile(r"^[ \t]*`((?:R[0-9]{1,9}|Output)\b[^`\n]*)`[ \t]*$", re.MULTILINE)
+_FIRST = re.compile(
+    rf"^[ \t]*(?:{LABEL.pattern}[ \t]*)?{_OUTPUTS.pattern}",
+    re.MULTILINE | re.ASCII,
+)
+"""The first line that begins with an action."""
+_NEXT_LINE = re.compile(r"\n[ \t\r]*")
 
 
 def read_actions(*, text: str, statements: bool = False, tools: Collection[str] = ()) -> Actions:
@@ -56,13 +66,20 @@ def read_actions(*, text: str, statements: bool = False, tools: Collection[str] 
     """
     names = frozenset(map(spelling, tools)) if statements else None
     is_bare = _OUTPUTS.match(text.lstrip()) is not None and "```" not in text
-    if is_bare:
+    if is_bare and not statements:
         with suppress(TurnSyntaxError):
             return _parsed(text, names=names)
     try:
         bare, notes = opened(_FENCED_STATEMENT.sub(r"\1\2", text) if statements else text)
     except PlanSyntaxError as error:
         raise TurnSyntaxError(error.message, place=Source(text).place(0)) from None
+    undecorated = _DECORATION.sub("", _IN_BACKTICKS.sub(r"\1", bare))
+    if undecorated != bare:
+        bare, notes = undecorated, (*notes, "envelope: list")
+    first = _FIRST.search(bare)
+    if first is not None and bare[: first.start()].strip():
+        notes += (f"envelope: {len(bare[: first.start()].strip())} characters of prose",)
+        bare = bare[first.start() :]
     actions = _parsed(bare, names=names)
     return replace(actions, tolerated=(*notes, *actions.tolerated))
 

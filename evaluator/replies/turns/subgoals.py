@@ -12,20 +12,45 @@ Tolerated and recorded: text after the stop; numbers that are not consecutive.
 """
 
 import re
+from dataclasses import replace
 
 from evaluator.core.plans.literals import MAX_STEPS, short
-from evaluator.replies.turns.model import Stop, Subgoal, Subgoals
-from evaluator.replies.turns.scanning import Source
+from evaluator.core.plans.model import PlanSyntaxError
+from evaluator.replies.envelope import opened
+from evaluator.replies.turns.model import Stop, Subgoal, Subgoals, TurnSyntaxError
+from evaluator.replies.turns.scanning import MAX_TEXT, Source
 
 MAX_SUBGOALS = MAX_STEPS
 _STOP = re.compile(r"yes, ?i will stop planning\b[ \t]{0,9}\.?", re.IGNORECASE)
 _KEEP = re.compile(r"no, ?i will keep planning\b[ \t]{0,9}\.?", re.IGNORECASE)
 _HEAD = re.compile(r"Subgoal[ \t]{0,9}([0-9]{1,9})[ \t]{0,9}:", re.IGNORECASE | re.ASCII)
+_FIRST = re.compile(r"^[ \t]*(?:(?:yes|no), ?i will |Subgoal[ \t]{0,9}[0-9])", re.IGNORECASE | re.MULTILINE)
+_MARKDOWN = re.compile(
+    r"^[ \t]*(?:[-*•#]{1,4}[ \t]+|[0-9]{1,3}[.)][ \t]+)?\*{0,2}(Subgoal[ \t]{0,9}[0-9]{1,9}[ \t]{0,9}:)\*{0,2}",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A subgoal's head in bold, or as an item of a list."""
 _NEXT = re.compile(r"[;\n][ \t\r]*Subgoal[ \t]{0,9}[0-9]{1,9}[ \t]{0,9}:", re.IGNORECASE | re.ASCII)
 
 
 def read_plan_reply(text: str) -> Subgoals | Stop:
-    """Parse a planning reply, in linear time; TurnSyntaxError with the position of an error."""
+    """Parse a planning reply without its envelope, in linear time; TurnSyntaxError with the position of an error."""
+    if len(text) <= MAX_TEXT:
+        try:
+            text, notes = opened(text)
+        except PlanSyntaxError as error:
+            raise TurnSyntaxError(error.message, place=Source(text).place(0)) from None
+        text = _MARKDOWN.sub(r"\1", text)
+        first = _FIRST.search(text)
+        if first is not None and (prose := text[: first.start()].strip()):
+            notes += (f"envelope: {len(prose)} characters of prose",)
+            text = text[first.start() :]
+        reply = _parsed(text)
+        return replace(reply, tolerated=(*notes, *reply.tolerated))
+    return _parsed(text)
+
+
+def _parsed(text: str) -> Subgoals | Stop:
     source = Source(text)
     at = _skip(text, 0)
     stop = _STOP.match(text, at)

@@ -319,3 +319,14 @@ def test_planners_without_seeds_are_returned_as_they_are():
     gold = planner_named(name="gold", suite=suite_of("openagi"))
     assert not isinstance(gold, ReseedablePlanner)
     assert reseeded(gold, run=3) is gold
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [("<think>no</think>\nyes", "yes"), ("no</think>yes<|im_end|>", "yes"), ("<think>cut off", ""), ("yes", "yes")],
+)
+def test_a_strategy_never_sees_the_reasoning(said, text):
+    planner = StrategyPlanner(strategy=FakeStrategy(asks_once), model=ScriptedModel(lambda call: said))
+    reply = planner.plan(request("?"))
+    assert reply.plan == text
+    assert bool(reply.tolerated) is (said != text)

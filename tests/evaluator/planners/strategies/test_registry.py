@@ -47,7 +47,7 @@ def test_a_name_is_a_strategy_and_a_model_whose_name_may_hold_colons(name, strat
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("huggingpt:scripted:x", "there is no strategy 'huggingpt' (did you mean hugginggpt?)"),
+        ("huggingpt:scripted:x", "there is no strategy 'huggingpt'; did you mean 'hugginggpt'?"),
         ("hugginggpt", "needs a language model that can generate: name one as hugginggpt:MODEL"),
         ("hugginggpt:", "needs a language model"),
         ("controlllm/greedy:", "controlllm/greedy: must be followed by a language model"),

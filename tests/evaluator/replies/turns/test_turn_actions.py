@@ -176,7 +176,16 @@ BARE = "R1 = Calculator(3 * 4); R2 = Calculator(R1 - 5)"
 
 @pytest.mark.parametrize(
     "text",
-    [f"```\n{BARE}\n```", f"```python\n{BARE}", f"<think>R1 = Other(1)?</think>\n{BARE}", f"no </think>\n{BARE}"],
+    [
+        f"- {BARE}",
+        f"Here:\n{BARE}",
+        f"{BARE}<|im_end|>",
+        f"<answer>{BARE}</answer>",
+        f"```\n{BARE}\n```",
+        f"```python\n{BARE}",
+        f"<think>R1 = Other(1)?</think>\n{BARE}",
+        f"no </think>\n{BARE}",
+    ],
 )
 def test_actions_in_an_envelope_are_the_bare_ones(text):
     result, bare = read_actions(text=text), read_actions(text=BARE)
@@ -234,3 +243,28 @@ def test_other_replies_are_errors_with_their_position(reply, offset, words):
 def test_a_thousand_subgoals_are_refused():
     with pytest.raises(TurnSyntaxError, match=f"at most {MAX_SUBGOALS} subgoals"):
         read_plan_reply("; ".join(f"Subgoal {number}: Go" for number in range(1000)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "R1 = ```sql\nSELECT name FROM singer\n```", "R1 = ```SELECT name FROM singer```",
+        "R1 = ```sql SELECT name FROM singer```",
+        "```\nR1 = SELECT name FROM singer\n```", "<think>R1 = SELECT 1</think>R1 = SELECT name FROM singer",
+        "The query:\nR1 = SELECT name FROM singer;",
+    ],
+)  # fmt: skip
+def test_a_statement_in_an_envelope_is_the_bare_one(text):
+    (action,) = read_actions(text=text, statements=True, tools=("SQL",)).actions
+    assert (action.tool, action.raw) == ("", "SELECT name FROM singer")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<think>Subgoal 1: No.</think>\nSubgoal 1: Add.", "```\nSubgoal 1: Add.\n```",
+     "Sure!\n**Subgoal 1:** Add.<|im_end|>",
+     "1. Subgoal 1: Add.", "- **Subgoal 1:** Add."],
+)  # fmt: skip
+def test_subgoals_in_an_envelope_are_the_bare_ones(text):
+    reply = read_plan_reply(text)
+    assert [(goal.number, goal.text) for goal in reply.subgoals] == [(1, "Add.")]
