@@ -85,7 +85,7 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str) 
     elif summary.lead.mean <= 0 and any(row.upper is not None for row in rows):
         yield 0, f" leads ({score}), but the undecided tasks could put ", summary.lead.second, " ahead."
     elif summary.lead.mean <= 0:
-        yield 0, f" leads ({score}), but is not ahead of ", summary.lead.second, " on the tasks that both have."
+        yield 0, f" leads ({score}), but is not ahead of ", summary.lead.second, " on the tasks they share."
     else:
         yield (
             0,
@@ -115,7 +115,7 @@ def _disagreement(agreements: Sequence[Agreement], *, columns: Sequence[Column])
     names = [labels.get(one.column, one.column) for one in against]
     verb = "orders" if len(names) == 1 else "order"
     if len(names) <= _MOST_METRICS:
-        figures = _listed([f"{one.correlation:.2f}".replace("-", "\N{MINUS SIGN}") for one in against])
+        figures = _listed([f"{one.correlation:.2f}" for one in against])
         found = f"with {primary}: {figures}"
     else:
         names[_MOST_METRICS - 1 :] = [f"{len(names) - _MOST_METRICS + 1} more metrics"]

@@ -63,7 +63,8 @@ _ROW = (
 
 CONTENT_HELP = (
     '`{"rows": [...], "coverage": {"run", "total"}, "summary": {...}}`. The summary says who leads: `lead` and '
-    "`clear_lead` are paired differences of rows, named by their position among the ranked rows."
+    "`clear_lead` are paired differences of rows, named by their position among the ranked rows; `agreements` are the "
+    "rank correlations of other metrics with the primary one, and `random_plans` is what random valid plans score."
 )
 
 

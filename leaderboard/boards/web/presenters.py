@@ -29,9 +29,9 @@ from leaderboard.boards.selecting import (
 from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.filters import Filter, Sort
-from leaderboard.evaluations.visibility import words_of
+from leaderboard.evaluations.visibility import Reader, words_of
 from leaderboard.platform.lru_cache import Mark, SharedCache
 from leaderboard.reliability.columns import RELIABILITY, reliability_facts
 
@@ -360,7 +360,7 @@ def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
     said = sentences(summary=content.summary, rows=rows, columns=suite.columns)
 
     def part(text: str | int) -> Part:
-        return Part(unbroken(text), "") if isinstance(text, str) else Part(rows[text].name, evaluations[text])
+        return Part(typeset(text), "") if isinstance(text, str) else Part(rows[text].name, evaluations[text])
 
     return [[part(text) for text in sentence] for sentence in said]
 
@@ -410,14 +410,16 @@ def _comparison(evaluations: Sequence[str]) -> str:
 
 _UNBROKEN = re.compile(r"(?<=p) (?=[<=])|(?<=[<=]) (?=\.?\d)|(?<=\d) (?=%)")
 """Spaces inside `p < .001` and `95 %`."""
+_MINUS = re.compile(r"(?<![^ (])-(?=\d)")
+"""Hyphens before numbers."""
 
 
-def unbroken(text: str) -> str:
-    """A sentence whose p-values and percentages stay on one line."""
-    return _UNBROKEN.sub("\N{NO-BREAK SPACE}", text)
+def typeset(text: str) -> str:
+    """A sentence with minus signs, and with p-values and percentages that stay on one line."""
+    return _MINUS.sub("\N{MINUS SIGN}", _UNBROKEN.sub("\N{NO-BREAK SPACE}", text))
 
 
-def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
+def progress_rows(evaluations: Iterable[Evaluation], *, reader: Reader) -> list[dict[str, Any]]:
     """Unranked evaluations as JSON values, since they are part of the page's ETag."""
     return [
         {
@@ -425,13 +427,19 @@ def progress_rows(evaluations: Iterable[Evaluation]) -> list[dict[str, Any]]:
             "planner": evaluation.submission.planner.name,
             "owner": evaluation.submission.planner.owner.username,
             "state": evaluation.state,
-            "label": evaluation.get_state_display(),
+            "label": _state(evaluation, reader=reader),
             "reason": evaluation.reason_text,
             "seen": words_of(evaluation.submission),
             "created": evaluation.created.isoformat(timespec="seconds"),
         }
         for evaluation in evaluations
     ]
+
+
+def _state(evaluation: Evaluation, *, reader: Reader) -> str:
+    if evaluation.state == EvaluationState.ON_HOLD and evaluation.submission.planner.owner_id == reader.pk:
+        return "Waiting for you"
+    return evaluation.get_state_display()
 
 
 _Scales = Mapping[str, tuple[float, float] | None]

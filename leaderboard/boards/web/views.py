@@ -233,7 +233,8 @@ def _read_state(*, request: HttpRequest, slug: str, every: bool) -> BoardState:
         snapshot = latest_snapshot(suite=suite, conditions=_conditions(request))
     elif (snapshot := snapshots_of(suite.slug).filter(data).first()) is None:
         raise Http404("there is no board of these data")
-    waiting = progress_rows(unranked(suite=suite, reader=request.user)[: MOST_WAITING + 1])
+    listed = unranked(suite=suite, reader=request.user)[: MOST_WAITING + 1]
+    waiting = progress_rows(listed, reader=request.user)
     version = all_version(suite=suite, snapshot=snapshot) if snapshot and every else None
     conditions = conditions_of(snapshot) if snapshot else _conditions(request)
     hidden = unpublished(suite=suite, conditions=conditions, reader=request.user)

@@ -123,7 +123,7 @@ class TestRandomPlans:
 class TestSentences:
     def test_a_metric_with_another_order(self) -> None:
         assert said(rows_with(EXACT, 0.1, 0.4, 0.3, 0.2, 0.5)) == (
-            "Exact plan orders the planners differently (Spearman's rank correlation with Overall: \N{MINUS SIGN}0.60)."
+            "Exact plan orders the planners differently (Spearman's rank correlation with Overall: -0.60)."
         )
 
     def test_a_metric_with_nearly_the_same_order_is_not_mentioned(self) -> None:

@@ -146,7 +146,7 @@ class TestSentences:
         summary = BoardSummary(leaders=1, lead=Gap(first=0, second=1, mean=-0.1, low=-0.2, high=0.0, p_value=0.06))
         rows = ranked(0.8, 0.7)
         assert [plain(said, rows=rows) for said in sentences(summary=summary, rows=rows)] == [
-            "A leads (0.800), but is not ahead of B on the tasks that both have."
+            "A leads (0.800), but is not ahead of B on the tasks they share."
         ]
 
     @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.core.signatures.statements import BoardSummary, Gap
 from leaderboard.boards.contents import BoardContent
-from leaderboard.boards.web.presenters import answer_of, comparison_links, unbroken
+from leaderboard.boards.web.presenters import answer_of, comparison_links, typeset
 from leaderboard.catalog.models import Suite
 from tests.leaderboard.boards.rows import METRICS, row
 
@@ -63,9 +63,14 @@ def test_readers_without_an_evaluation_or_without_others_get_no_such_link():
     assert list(links(board(3), own={"gold"})) == ["Compare the top three"]
 
 
+def test_negative_numbers_have_a_minus_sign():
+    minus = "\N{MINUS SIGN}"
+    assert typeset("0.01 (-0.07 to -0.01), sub-task 3-4") == f"0.01 ({minus}0.07 to {minus}0.01), sub-task 3-4"
+
+
 def test_p_values_and_percentages_stay_on_one_line():
-    assert unbroken("by 0.19 (0.11 to 0.27, p < .001)") == "by 0.19 (0.11 to 0.27, p\u00a0<\u00a0.001)"
-    assert unbroken("p = .03; 95 % interval") == "p\u00a0=\u00a0.03; 95\u00a0% interval"
+    assert typeset("by 0.19 (0.11 to 0.27, p < .001)") == "by 0.19 (0.11 to 0.27, p\u00a0<\u00a0.001)"
+    assert typeset("p = .03; 95 % interval") == "p\u00a0=\u00a0.03; 95\u00a0% interval"
 
 
 def test_the_first_lines_link_the_planners_that_they_name():
