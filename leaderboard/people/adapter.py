@@ -15,7 +15,7 @@ from django.core.mail import EmailMessage
 from django.http import HttpRequest
 from django.urls import reverse
 
-from leaderboard.people.addresses import is_used_by_another, own_addresses
+from leaderboard.people.addresses import RETURN_TO, is_used_by_another, own_addresses
 from leaderboard.platform.database import give_connection_back
 from leaderboard.platform.emails import multipart
 
@@ -46,11 +46,13 @@ class Adapter(DefaultAccountAdapter):
         """The link of the confirmation email. It keeps where the user wanted to go, for browsers without the session
         that signed up: those sign in first."""
         url: str = super().get_email_confirmation_url(request, emailconfirmation)
-        target = get_next_redirect_url(request)
-        if not target:
-            return url
-        sign_in = f"{reverse('account_login')}?{urlencode({REDIRECT_FIELD_NAME: target})}"
-        return f"{url}?{urlencode({REDIRECT_FIELD_NAME: sign_in})}"
+        return _returning(url, target=get_next_redirect_url(request))
+
+    def get_reset_password_from_key_url(self, key: str) -> str:
+        """The link of the email for a new password, after which the user signs in and goes on to where they wanted."""
+        url: str = super().get_reset_password_from_key_url(key)
+        target = self.request.POST.get(RETURN_TO, "")
+        return _returning(url, target=target if target and self.is_safe_url(target) else None)
 
     def format_email_subject(self, subject: str) -> str:
         """The subject as it is: it names what happened."""
@@ -84,6 +86,14 @@ class Adapter(DefaultAccountAdapter):
         could get a new counter by varying its port."""
         login = credentials.get("email") or credentials.get("username") or ""
         return f"login:{login.lower()}"
+
+
+def _returning(url: str, *, target: str | None) -> str:
+    """A link of an email that leads to the sign-in page in the end, and from there to `target`."""
+    if not target:
+        return url
+    sign_in = f"{reverse('account_login')}?{urlencode({REDIRECT_FIELD_NAME: target})}"
+    return f"{url}?{urlencode({REDIRECT_FIELD_NAME: sign_in})}"
 
 
 class SocialAdapter(DefaultSocialAccountAdapter):

@@ -8,17 +8,23 @@ of the address reads it. Usernames are public, so forms report if one is taken.
 from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account import forms as allauth_forms
 from allauth.account.auth_backends import AuthenticationBackend as AllauthBackend
 from allauth.account.internal.userkit import filter_users_by_email, get_user_by_username
 from allauth.account.models import EmailAddress
+from allauth.account.utils import get_next_redirect_url
+from allauth.core import context
 from allauth.socialaccount.forms import SignupForm as SocialSignupForm
 from allauth.socialaccount.models import SocialLogin
+from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import Exists, OuterRef, Q
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import format_html
 
 from leaderboard.people.models import User
 
@@ -70,8 +76,32 @@ def own_addresses(login: SocialLogin) -> set[str]:
     return {email for email in confirmed if is_used_by_another(email=email, user=None)}
 
 
+RETURN_TO = "return_to"
+"""Field of the form that asks for a new password: where the user wanted to go. Not `next`, to which allauth would
+redirect at once."""
+
+
+class LoginForm(allauth_forms.LoginForm):
+    """Sign-in. The link for forgotten passwords keeps where the user wanted to go."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        target = None if context.request is None else get_next_redirect_url(context.request)
+        query = f"?{urlencode({RETURN_TO: target})}" if target else ""
+        self.fields["password"].help_text = format_html(
+            '<a href="{}{}">Forgot your password?</a>', reverse("account_reset_password"), query
+        )
+
+
 class ResetPasswordForm(allauth_forms.ResetPasswordForm):
     """Sends one email whether an address has no account, one, or several unconfirmed ones."""
+
+    return_to = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if context.request is not None:
+            self.fields[RETURN_TO].initial = context.request.GET.get(RETURN_TO, "")
 
     def clean_email(self) -> str:
         email = super().clean_email()

@@ -42,6 +42,7 @@ if GITHUB_CLIENT_ID := env.text("PLANARENA_GITHUB_CLIENT_ID"):
     CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"].append(GITHUB_URL)
 ACCOUNT_ADAPTER = "leaderboard.people.adapter.Adapter"
 ACCOUNT_FORMS = {
+    "login": "leaderboard.people.addresses.LoginForm",
     "change_password": "leaderboard.people.web.password_forms.ChangePasswordForm",
     "reset_password_from_key": "leaderboard.people.web.password_forms.ResetPasswordKeyForm",
     "reset_password": "leaderboard.people.addresses.ResetPasswordForm",

@@ -9,6 +9,7 @@ from django.core import mail
 from django.core.cache import cache
 from django.test import Client
 
+from leaderboard.people.models import User
 from tests.leaderboard.factories import PASSWORD, make_suite, make_user
 
 pytestmark = pytest.mark.django_db
@@ -65,6 +66,29 @@ def test_another_browser_signs_in_first_and_then_lands_there():
     assert parse_qs(urlsplit(landed).query) == {"next": [WANTED]}
     data = {"login": "newcomer", "password": PASSWORD, "next": WANTED}
     assert there.post("/accounts/login/", data).headers["Location"] == WANTED
+
+
+@pytest.mark.parametrize("target", [WANTED, "https://evil.example/"])
+def test_a_forgotten_password_is_no_detour(target):
+    user, client = make_user("other"), Client()
+    User.objects.filter(pk=user.pk).update(email="other@example.org")
+    EmailAddress.objects.create(user=user, email="other@example.org", verified=True, primary=True)
+    page = client.get("/accounts/login/", {"next": target}).content.decode()
+    forgotten = re.search(r'href="(/accounts/password/reset/[^"]*)"', page)[1].replace("&amp;", "&")
+    form = client.get(forgotten).content.decode()
+    kept = re.search(r'name="return_to"[^>]*?value="([^"]*)"', form)
+    entered = {"email": "other@example.org", "return_to": kept[1] if kept else target}
+    asked = client.post("/accounts/password/reset/", entered)
+    assert asked.headers["Location"] == "/accounts/password/reset/done/"
+    address = re.search(r"(/accounts/password/reset/key/\S+)", mail.outbox[-1].body)[1]
+    shown = client.get(address, follow=True)
+    hidden = re.search(r'name="next" value="([^"]*)"', shown.content.decode())
+    passwords = {"password1": "another word 7 horse", "password2": "another word 7 horse"}
+    ended = client.post(shown.request["PATH_INFO"], passwords | ({"next": hidden[1]} if hidden else {}))
+    if target == WANTED:
+        assert parse_qs(urlsplit(ended.headers["Location"]).query) == {"next": [WANTED]}
+    else:
+        assert ended.headers["Location"] == "/accounts/password/reset/key/done/"
 
 
 def test_the_links_in_the_header_lead_back_to_the_page_and_not_away_from_the_site():

@@ -61,6 +61,22 @@ def test_every_link_of_a_chapter_leads_somewhere():
     assert broken == []
 
 
+def test_the_overview_has_every_chapter_with_a_sentence_and_pictures_with_their_size():
+    text = Client().get("/docs/").content.decode()
+    found = Seen(text)
+    assert {f"/docs/{slug}/" for slug in BY_SLUG} <= set(found.links)
+    for chapter in BY_SLUG.values():
+        assert chapter.about.endswith("."), chapter.slug
+        assert html.escape(chapter.about) in text
+    pictures = re.findall(r'<img src="([^"]+)"\s+width="(\d+)" height="(\d+)"', text)
+    assert len(pictures) == 2
+    for address, _, _ in pictures:
+        assert Client().get(address).headers["Content-Type"] == "image/png"
+    for heading in ("Read a board", "Submit in five minutes"):
+        assert f">{heading}</h2>" in text
+    assert "problems" in found.ids, "the type of API errors"
+
+
 def test_html_in_a_chapter_is_text(tmp_path, monkeypatch):
     (tmp_path / "api.md").write_text("# A\n\n<script>alert(1)</script> [x](javascript:alert(1))\n")
     monkeypatch.setattr(chapters, "DOCS", tmp_path)
