@@ -20,6 +20,7 @@ from django.http import HttpRequest, QueryDict
 from django.urls import Resolver404, resolve
 
 from evaluator.execution.engine.store import ENDINGS, ObjectDamagedError, ObjectMissingError
+from leaderboard.evaluations.results.task_rows import FAULTS
 from leaderboard.evaluations.web.reports.records import ShownReport
 from leaderboard.evaluations.web.reports.serving import ADDRESS
 from leaderboard.evaluations.web.reports.state import STATE
@@ -226,9 +227,9 @@ class _Bundle:
             # Walks through filtered tasks are left to servers.
             samples = tuple(pair for pair in query if pair[0] == "samples" and pair[1] != "1")
             return _Target("task", report, match.kwargs["key"], samples)
-        # One filter or one order, and a page of it.
+        # One filter or one order, and a page of it. Groups of faults are linked by outcome and reason.
         chosen = [pair for pair in query if pair[0] != "page"]
-        reason = {name for name, _ in chosen} == {"outcome", "reason"}
+        reason = {name for name, _ in chosen} == {"outcome", "reason"} and not FAULTS.isdisjoint(dict(chosen).values())
         return _Target("list", report, "", query) if len(chosen) <= 1 or reason else None
 
     def _file_of(self, target: _Target) -> str | None:
@@ -346,4 +347,6 @@ class _StillPage(HTMLParser):
 
 def _words(text: str) -> str:
     """A text as a part of a file's name."""
-    return _WORDS.sub("-", text.lower()).strip("-")[:60] or "x"
+    words = _WORDS.sub("-", text.lower()).strip("-")[:60] or "x"
+    # An order such as `-score`.
+    return f"{words}-descending" if text.startswith("-") else words
