@@ -11,6 +11,8 @@ from pathlib import Path
 import grimp
 import pytest
 
+from leaderboard.evaluations.web.reports.serving import LIBRARIES
+
 ROOT = Path(__file__).resolve().parent.parent
 
 SUITE_NAMES = re.compile(
@@ -111,3 +113,21 @@ def test_no_modules_import_each_other_in_a_circle():
         TopologicalSorter(imports).prepare()
     except CycleError as error:
         pytest.fail(" imports ".join(reversed(error.args[1])))
+
+
+TEMPLATES = ROOT / "frontend" / "templates"
+
+
+def test_templates_of_reports_load_only_tags_that_need_no_database():
+    """`planarena view` has the tags of `LIBRARIES`: templates that its own extend put others into an include within a
+    block that they replace."""
+    pending, seen = sorted((TEMPLATES / "evaluations" / "reports").glob("*.html")), set()
+    while pending:
+        path = pending.pop()
+        seen.add(path)
+        text = path.read_text(encoding="utf-8")
+        extended = [TEMPLATES / name for name in re.findall(r'{% extends "([^"]+)" %}', text)]
+        pending += [path for path in extended if path not in seen]
+        loaded = {name for line in re.findall(r"{% load ([^%]+) %}", text) for name in line.split()}
+        assert loaded <= {*LIBRARIES, "humanize", "static"}, path
+    assert {TEMPLATES / "base.html", TEMPLATES / "evaluations" / "task.html"} < seen

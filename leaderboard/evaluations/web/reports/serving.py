@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 ADDRESS = "127.0.0.1"
 """Other machines cannot reach the pages."""
 
+LIBRARIES: Mapping[str, str] = {
+    "planarena": "leaderboard.evaluations.templatetags.planarena",
+    "kept": "leaderboard.platform.templatetags.kept",
+}
+"""Tags that need no database. Templates that load others must be in blocks that the templates of reports replace."""
+
 
 class NotServedError(Exception):
     """The pages cannot be served; the message is a sentence."""
@@ -64,10 +70,7 @@ def set_up() -> None:
                 "DIRS": [RESOURCES / "frontend" / "templates"],
                 "OPTIONS": {
                     "context_processors": ["django.template.context_processors.request"],
-                    "libraries": {
-                        "planarena": "leaderboard.evaluations.templatetags.planarena",
-                        "kept": "leaderboard.platform.templatetags.kept",
-                    },
+                    "libraries": dict(LIBRARIES),
                 },
             }
         ],
