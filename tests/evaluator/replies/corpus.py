@@ -12,6 +12,7 @@ from typing import Any
 
 from evaluator.core.plans.model import Plan, plan_to_json
 from evaluator.core.suites.registry import suite_of
+from evaluator.replies.actions import unused_outputs
 
 BAR, LOW = "\uff5c", "\u2581"
 PROSE = ("", "I will call the tools in order.\n", "Sure! Here is what I do:\n\n", "Okay.\n")
@@ -387,9 +388,10 @@ PLANS: dict[str, Callable[..., Any]] = {
 
 
 def replies() -> Iterator[Reply]:
-    """All replies: `COUNT` of each dialect."""
+    """All replies: `COUNT` of each dialect. Calls name no answers, so that these are what no step takes."""
     suite = suite_of("toolmini")
-    tasks = [task for task in suite.tasks if task.gold is not None and task.gold.steps]
+    golds = [(task, task.gold) for task in suite.tasks if task.gold is not None and task.gold.steps]
+    tasks = [task for task, gold in golds if set(gold.answers) == set(unused_outputs(steps=gold.steps))]
     chosen = tasks[:: len(tasks) // COUNT][:COUNT]
     for number, task in enumerate(chosen):
         calls = invocations(task.gold)
