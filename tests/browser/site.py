@@ -35,6 +35,7 @@ from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.states import close_open_tasks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
+from leaderboard.operations.models import Outage, Part, StatusHour
 from leaderboard.people import teams
 from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
@@ -180,6 +181,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
     payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
     OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload=payload, sent_at=timezone.now())
+    _history()
     completed = states["completed"]
     digest = TaskResult.objects.filter(evaluation=completed).exclude(record_digest="")[0].record_digest
     rows = {rows: str(model._default_manager.order_by("pk")[0].pk) for rows, model in _listed()}
@@ -218,6 +220,37 @@ def _seasons() -> str:
                 )  # fmt: skip
     close(name=names[0], unfinished=Q(pk__in=[]))
     return names[1]
+
+
+def _history() -> None:
+    """Status of 60 days: parts that were down and impaired, and a day without checks."""
+    now = timezone.now().replace(minute=0, second=0, microsecond=0)
+    hours = [back for back in range(1, 24 * 60) if not 700 < back < 730]
+    bad = {Part.QUEUE: {100: 45, 101: 60}, Part.STORE: {1200: 3}}
+    impaired = {Part.WORKERS: dict.fromkeys(range(300, 340), 60), Part.SUITES: {30: 20}}
+    StatusHour.objects.bulk_create(
+        StatusHour(
+            part=part, hour=now - timedelta(hours=back), checks=60, down=bad.get(part, {}).get(back, 0),
+            degraded=impaired.get(part, {}).get(back, 0),
+        )
+        for part in Part
+        for back in hours
+    )  # fmt: skip
+    for part, code, is_down, back, lasted, affected in (
+        (Part.QUEUE, "queue_stopped", True, 102, 105, ""),
+        (Part.STORE, "disk_full", True, 1200, 3, "a-volume-with-a-very-long-name-" * 3),
+        (Part.WORKERS, "no_workers", False, 340, 2400, ""),
+        (Part.SUITES, "paused", False, 31, 20, "openagi, tool100"),
+    ):
+        began = now - timedelta(hours=back)
+        ended = began + timedelta(minutes=lasted)
+        Outage.objects.create(
+            part=part, code=code, is_down=is_down, affected=affected, began=began, seen=ended, ended=ended,
+            is_end_known=code != "no_workers",
+        )  # fmt: skip
+    Outage.objects.create(
+        part=Part.MESSAGES, code="messages_late", is_down=False, began=now - timedelta(hours=2), seen=now
+    )
 
 
 def _listed() -> Iterator[tuple[str, type[Model]]]:
