@@ -139,18 +139,23 @@ def _decoded(text: str, *, where: str, tolerated: list[str]) -> object:
 def named_arguments(
     arguments: Mapping[str, object], *, tool: str, context: PlanContext, where: str, tolerated: list[str]
 ) -> dict[str, object]:
-    """Arguments by the names of a tool's signature, also where their spelling differs in case, blanks or hyphens."""
+    """Arguments by the names of a tool's signature.
+
+    A name that is none of them counts as the argument whose spelling differs in case, blanks or hyphens only, or as the
+    only free one of which it is an alias in the catalogue.
+    """
     signature = inputs_of(tool=tool, context=context)
-    spellings = {_argument_spelling(name): name for name in signature}
+    aliases = (context.known or context.catalogue).argument_aliases
     named: dict[str, object] = {}
     for written, value in arguments.items():
         name = written
         if signature and written not in signature:
-            name = spellings.get(_argument_spelling(written), written)
-            if name != written and name not in arguments and name not in named:
+            plain = _argument_spelling(written)
+            free = {_argument_spelling(each): each for each in signature if not (each in arguments or each in named)}
+            meant = [plain] if plain in free else [alias for alias in aliases.get(plain, ()) if alias in free]
+            if len(meant) == 1:
+                name = free[meant[0]]
                 tolerated.append(f"{where}: read the argument {short(written)} as {name!r}")
-            else:
-                name = written
         named[name] = value
     return named
 

@@ -174,11 +174,34 @@ def _tools(table: _Table) -> Mapping[str, Tool]:
     return MappingProxyType(tools)
 
 
-OPENAGI = Catalogue(name="openagi", tools=_tools(_OPENAGI))
+_ARGUMENT_ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            ("img", "picture", "photo", "input image", "image path", "image url", "image file"), ("image",)
+        ),
+        **dict.fromkeys(("question", "query"), ("text", "query", "input msg")),
+        **dict.fromkeys(("context", "passage", "article"), ("document", "text")),
+        **dict.fromkeys(("input text", "sentence", "content"), ("text",)),
+        "prompt": ("text", "prompt", "input msg"),
+        "message": ("input msg", "text"),
+        "input": ("image", "text", "video", "audio", "input msg"),
+        **dict.fromkeys(("bboxes", "boxes", "bounding boxes", "bbox"), ("bbox list", "bbox")),
+        **dict.fromkeys(("masks", "mask"), ("mask list", "mask")),
+        **dict.fromkeys(("categories", "labels", "category"), ("category list",)),
+        **dict.fromkeys(("label", "criterion", "class"), ("condition",)),
+        **dict.fromkeys(("video path", "clip"), ("video",)),
+        **dict.fromkeys(("audio path", "sound"), ("audio", "speech")),
+        **dict.fromkeys(("place", "city"), ("location",)),
+    }
+)
+"""Names that models use for arguments, from the schemas of similar tools."""
+
+OPENAGI = Catalogue(name="openagi", tools=_tools(_OPENAGI), argument_aliases=_ARGUMENT_ALIASES)
 
 CONTROLLLM = Catalogue(
     name="controlllm",
     tools=_tools(_CONTROLLLM),
+    argument_aliases=_ARGUMENT_ALIASES,
     interchangeable=(
         frozenset({"openai_chat_model", "text_to_text_generation"}),
         # Some requests to find an object want it marked, others cut out, and many leave it open.

@@ -1,7 +1,7 @@
 """Resource types and tool signatures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from types import MappingProxyType
 
@@ -63,6 +63,9 @@ class Catalogue:
     tools: Mapping[str, Tool]
     interchangeable: tuple[frozenset[str], ...] = ()
     """Names of tools of the same types of which one may serve for another, at least for some requests."""
+    argument_aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """By another spelling, in lower case and with blanks, the arguments that it may mean. It counts for a tool that has
+    exactly one of them, and no argument of that spelling."""
 
     def may_replace(self, one: str, other: str) -> bool:
         """Whether a request that one tool serves may be served by the other; true for equal names."""

@@ -260,6 +260,27 @@ def test_what_is_cut_off_or_ambiguous_is_no_plan(text, says):
         read_plan(value=text, context=CONTEXT)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "read"),
+    [
+        ({"Image": "a.png"}, {"image": "a.png"}),
+        ({"picture": "a.png"}, {"image": "a.png"}),
+        ({"input": "a.png"}, {"image": "a.png"}),
+        ({"image": "a.png", "picture": "b.png"}, {"image": "a.png", "picture": "b.png"}),
+        ({"odd": "a.png"}, {"odd": "a.png"}),
+    ],
+)
+def test_an_argument_may_have_an_alias_of_the_catalogue(arguments, read):
+    plan = read_plan(value=[{"name": DETECT, "arguments": arguments}], context=CONTEXT).plan
+    assert dict(plan.steps[0].inputs) == read
+
+
+def test_an_alias_of_several_arguments_is_none():
+    call = {"name": "image_question_answering", "arguments": {"input": "a.png", "question": "What?"}}
+    plan = read_plan(value=[call], context=CONTEXT).plan
+    assert dict(plan.steps[0].inputs) == {"input": "a.png", "text": "What?"}
+
+
 def test_a_text_that_is_a_reference_only_by_its_words_stays_a_text():
     calls = [
         {"name": DETECT, "arguments": IMAGE},
