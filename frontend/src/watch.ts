@@ -112,8 +112,25 @@ class Replay {
       if (key.startsWith(`${ANSWER}:`)) return states.get(ANSWER) ?? "done";
       return states.get(key) ?? (planned === "done" ? "done" : "waiting");
     };
-    for (const node of this.panel.querySelectorAll<SVGElement>("[data-node]")) node.dataset["state"] = stateOf(node.dataset["node"] ?? "");
+    for (const node of this.panel.querySelectorAll<SVGGraphicsElement>("[data-node]")) {
+      const state = stateOf(node.dataset["node"] ?? "");
+      if (state === node.dataset["state"]) continue;
+      node.dataset["state"] = state;
+      if (state === "running") this.follow(node);
+    }
     for (const edge of this.panel.querySelectorAll<SVGElement>("[data-from]")) edge.dataset["state"] = stateOf(edge.dataset["from"] ?? "");
+  }
+
+  /** Scroll the graph, and not the page, to a node. */
+  private follow(node: SVGGraphicsElement): void {
+    const frame = this.panel.querySelector(".plan-scroll");
+    if (frame === null) return;
+    const [shown, box] = [frame.getBoundingClientRect(), node.getBoundingClientRect()];
+    frame.scrollBy({
+      left: box.left + box.width / 2 - shown.left - shown.width / 2,
+      top: box.top + box.height / 2 - shown.top - shown.height / 2,
+      behavior: "smooth",
+    });
   }
 
   private label(text: string): void {
@@ -127,6 +144,7 @@ class Replay {
     const isIdle = !document.hidden && this.timer === undefined && !this.panel.contains(document.activeElement);
     const newest = isIdle ? await read(address) : null;
     if (newest !== null && newest.dataset["task"] !== this.panel.dataset["task"] && this.timer === undefined) {
+      for (const list of newest.querySelectorAll("details")) list.open = this.panel.querySelector("details")?.open ?? false;
       this.panel.replaceWith(newest);
       watchPlan();
     } else if (newest === null || newest.dataset["running"] !== undefined) {

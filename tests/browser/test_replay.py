@@ -15,12 +15,13 @@ from tests.leaderboard.serving import server
 from tests.run import find_browser
 
 __all__ = ["at_the_database"]
-pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("own_store")]
+pytestmark = [pytest.mark.full, pytest.mark.django_db(transaction=True)]
 STEPS = ".watched-steps li"
 
 
 @pytest.fixture
-def evaluation() -> Evaluation:
+def evaluation(settings, tmp_path: Path) -> Evaluation:
+    settings.STORE_DIR = tmp_path / "store"
     running = make_running()
     end_task(running, place=0)
     return running
@@ -34,7 +35,8 @@ def end_task(evaluation: Evaluation, *, place: int) -> None:
 
 @pytest.fixture
 def page(settings, tmp_path: Path, evaluation) -> Iterator[Page]:
-    settings.STATIC_ROOT = tmp_path
+    settings.STATIC_ROOT = tmp_path / "static"
+    settings.STATIC_ROOT.mkdir()
     settings.WHITENOISE_USE_FINDERS = True
     with server(get_asgi_application()) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)

@@ -21,6 +21,7 @@ from tests.leaderboard.evaluations.web.factories import (
     make_suite,
     make_user,
 )
+from tests.memory import forget_everything
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 
@@ -136,3 +137,21 @@ def test_the_page_lists_every_step_with_its_time_and_links_to_the_task(suite, ev
     assert re.findall(r'data-seconds="([0-9.]+)"', page) == ["0.012", "2.5", "2.5", "0"]
     assert f"/evaluations/{evaluation.pk}/tasks/{task.key}/" in page
     assert "2 runs, 1 from the store, 2.5 s" in " ".join(page.split())
+
+
+def test_the_home_page_shows_the_task_with_its_steps_folded(suite, evaluation):
+    assert 'id="live-task"' not in Client().get("/").content.decode()
+    forget_everything()
+    make_result(evaluation=evaluation, task=task_of(suite, tools=1))
+    page = Client().get("/").content.decode()
+    assert 'data-again="/watch/"' in page
+    assert "<details><summary" in page
+    assert "<details open><summary" in Client().get("/watch/").content.decode()
+
+
+def test_another_task_changes_the_tag_of_the_home_page(suite, evaluation):
+    make_result(evaluation=evaluation, task=task_of(suite, tools=1))
+    before = Client().get("/")["ETag"]
+    make_result(evaluation=evaluation, task=task_of(suite, tools=2))
+    forget_everything()
+    assert Client().get("/")["ETag"] != before
