@@ -1,5 +1,6 @@
 """Who reads the site in tests that walk its addresses, what they get, and evaluations for them to read."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from uuid import UUID
@@ -50,14 +51,17 @@ def asking(name: str, addresses: Iterable[Address], *, full: bool) -> Iterator[t
         yield from ((address, client) for client in (found if full else [found[-1] if of_api else found[0]]))
 
 
+_REQUEST_ID = re.compile(r'"request_id":"\w+"|(?<=id="request-id">)\w+')
+
+
 def answer(client: Client, path: str, method: str = "get") -> tuple[Any, str]:
-    """A response and its body; whatever the call changed is undone."""
+    """A response and its body without the request's id; whatever the call changed is undone."""
     with transaction.atomic():
         response = getattr(client, method)(path)
         transaction.set_rollback(True)
     assert response.status_code not in {429, 500}, f"{method} {path}: such an answer holds nothing"
     body = b"".join(response) if response.streaming else response.content
-    return response, body.decode(errors="replace")
+    return response, _REQUEST_ID.sub("", body.decode(errors="replace"))
 
 
 def deliver_some(evaluation: Evaluation, *, record: Callable[[str], ResultRecord]) -> leases.Lease:
