@@ -20,11 +20,12 @@ RELIABILITY = ("success", "consistency", "robustness", "predictability")
 """Dimensions of reliability, in the order of their columns."""
 RANDOM = "random-valid"
 """The bundled planner whose plans are random and valid."""
-ANCHORS = frozenset({
-    "gold", "gold-minus-one", "parrot", "ask-everything", "no-op", RANDOM, "majority", "last-number", "identity",
-    "rules",
-})  # fmt: skip
-"""Bundled planners that mark the ends of a scale, and shortcuts that need no understanding. They have no rank."""
+ANCHORS = (
+    "gold", "no-op", RANDOM, "majority", "gold-minus-one", "parrot", "ask-everything", "last-number",
+    "identity", "rules",
+)  # fmt: skip
+"""Bundled planners that mark the ends of a scale, and shortcuts that need no understanding, the most telling first.
+They have no rank."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
 _ENDS = ("mean", "low", "high")

@@ -1,15 +1,16 @@
 """Reference rows of bundled planners: `no-op` and `gold` normalise the scores of a board, and `majority`, which uses no
-tool, is its baseline. No database access."""
+tool, is its baseline. These and further anchors are reference lines of boards. No database access."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from evaluator.scoring.board_table import ANCHORS
 from evaluator.scoring.metrics.crossed import AnchorsError, normalised
 from evaluator.scoring.metrics.paired import DECIMALS
 from leaderboard.boards.rank_tests import BoardScores
-from leaderboard.boards.ranking import Entry, value_of
+from leaderboard.boards.ranking import Entry, is_anchor_row, value_of
 from leaderboard.catalog.models import Suite
 from leaderboard.planners.models import is_bundled
 
@@ -77,3 +78,24 @@ def baseline_of(*, rows: Sequence[Mapping[str, Any]], metric: str) -> Baseline |
         return None
     latest, value = max(values, key=lambda pair: str(pair[0]["finished"]))
     return Baseline(str(latest["evaluation"]), str(latest["planner"]), value)
+
+
+class Anchor(NamedTuple):
+    """A reference line of a board."""
+
+    name: str
+    """Of the strategy, without the seed of a further run."""
+    value: float
+    """Mean of the board's primary metric."""
+
+
+def anchors_of(*, rows: Sequence[Mapping[str, Any]], metric: str) -> list[Anchor]:
+    """The latest row of each anchor with a value, in the order of `ANCHORS`."""
+    latest: dict[str, Mapping[str, Any]] = {}
+    for row in rows:
+        if not is_anchor_row(row) or value_of(row, metric) is None:
+            continue
+        name = row["strategy"].partition("/")[0]
+        if name not in latest or str(row["finished"]) > str(latest[name]["finished"]):
+            latest[name] = row
+    return [Anchor(name, value_of(latest[name], metric)) for name in ANCHORS if name in latest]

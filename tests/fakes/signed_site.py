@@ -50,6 +50,7 @@ from evaluator.scoring.metrics.aggregate import (
     scores_of_samples,
     summarise_columns,
 )
+from evaluator.scoring.metrics.digits import rounded
 from evaluator.scoring.metrics.paired import pair_tests
 from tests.fakes.serving import in_a_thread
 
@@ -439,7 +440,7 @@ def page(rows: list[Document]) -> str:
         f'<tr id="row-{row["evaluation"]}"><td><span data-cell="rank">{row["rank"]}</span><input></td>'
         f'<th><a data-cell="planner">{row["planner"]}</a> by <a data-cell="owner">{row["owner"]}</a></th>'
         + "".join(
-            f'<td><span data-cell="metric-{key}">{value["mean"]:.3f}</span> or so</td>'
+            f'<td><i data-cell="shown-{key}">{rounded(value)}</i> or <span data-cell="metric-{key}">{value["mean"]:.3f}</span></td>'
             for key, value in row["metrics"].items()
             if value
         )

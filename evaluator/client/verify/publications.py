@@ -24,7 +24,8 @@ from evaluator.core.signatures.statements import SnapshotStatement
 from evaluator.core.suites.base import shown_columns
 from evaluator.scoring import board_table
 from evaluator.scoring.board_table import BoardFacts
-from evaluator.scoring.metrics.undecided import range_text, ranged
+from evaluator.scoring.metrics.digits import rounded
+from evaluator.scoring.metrics.undecided import range_in_words, ranged
 
 _PART = "published"
 _NOT_SIGNED = frozenset({"reference", "suite.title", "suite.metrics"})
@@ -33,6 +34,8 @@ _VOID = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
 """Elements of HTML without an end tag."""
+_METRICS = ("metric-", "shown-")
+"""Marks of the exact and the rounded value of a metric, before its key. Rounded ones may be missing."""
 _MOST_IN_A_ROW = 200
 """Elements: what reads a row takes time for each pair of them."""
 _Check = Callable[[Any], bool]
@@ -315,7 +318,7 @@ def _check_page(path: str, *, query: Mapping[str, str | list[str]], shown: _Show
     on_page = {name for _, found in reader.rows for name in found}
     for (evaluation, wanted), (_, found) in zip(expected, reader.rows, strict=True):
         for name in sorted({*wanted, *found}):
-            if "column" not in query and name.startswith("metric-") and name not in {primary, *on_page}:
+            if name not in {primary, *on_page} and name.startswith("shown-" if "column" in query else _METRICS):
                 continue
             if wanted.get(name) != found.get(name):
                 text = f"{path}, evaluation {evaluation}: {name} is not as it was signed"
@@ -332,7 +335,9 @@ def _cells(row: Mapping[str, Any], *, shown: _Shown) -> dict[str, str]:
         column.key: ranged(metrics=row["metrics"], column=column)
         for column in shown_columns(columns_of(shown.statement.suite))
     }
-    return {**names, **ranks, **{f"metric-{key}": range_text(value) for key, value in values.items() if value}}
+    exact = {f"metric-{key}": range_in_words(value) for key, value in values.items() if value}
+    short = {f"shown-{key}": str(rounded(value)) for key, value in values.items() if value}
+    return {**names, **ranks, **exact, **short}
 
 
 class _TableError(ValueError):

@@ -42,6 +42,12 @@ def range_text(value: Mapping[str, Any], *, form: str = ".3f") -> str:
     return f"{mean} \N{EN DASH} {format(value['upper'], form)}" if "upper" in value else mean
 
 
+def range_in_words(value: Mapping[str, Any], *, form: str = ".3f") -> str:
+    """The same in words, such as `0.400, up to 0.500 if the undecided are right`."""
+    mean = format(value["mean"], form)
+    return f"{mean}, up to {format(value['upper'], form)} if the undecided are right" if "upper" in value else mean
+
+
 def undecided_words(value: Mapping[str, Any], *, form: str = ".3f") -> str:
     """`undecided_notes` in one line."""
     return ", ".join(undecided_notes(value, form=form))

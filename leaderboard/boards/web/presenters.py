@@ -13,9 +13,10 @@ from django.urls import reverse
 from evaluator.core.suites import base
 from evaluator.scoring.board_sentences import sentences
 from evaluator.scoring.metrics.statistics import ends_in_words
-from evaluator.scoring.metrics.undecided import ranged
+from evaluator.scoring.metrics.undecided import ranged, undecided_notes
 from leaderboard.boards.anchors import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
+from leaderboard.boards.drawing.forest import Forest, Marks, Reference, Span, forest_of
 from leaderboard.boards.drawing.picture import tenths
 from leaderboard.boards.ranking import is_anchor_row, ranked_rows, tokens_of
 from leaderboard.boards.selecting import (
@@ -30,6 +31,7 @@ from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.results.figures import exact_words
 from leaderboard.evaluations.results.filters import Filter, Sort
 from leaderboard.evaluations.visibility import Reader, words_of
 from leaderboard.platform.lru_cache import Mark, SharedCache
@@ -49,6 +51,8 @@ class Cell(NamedTuple):
     scale: tuple[float, float] | None
     tasks: int | None
     """Number of tasks measured, if it differs from the coverage of the board."""
+    marks: Marks | None
+    """In the forest plot; None in other columns, and without a value."""
 
 
 class Fact(NamedTuple):
@@ -69,6 +73,8 @@ class Frame(NamedTuple):
     scales: Mapping[str, tuple[float, float] | None]
     covered: int
     columns: Sequence[base.Column]
+    forest: Forest | None
+    """In the column of the primary metric; None if no row has a value."""
 
 
 class Row:
@@ -89,8 +95,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        frame = self._frame
-        values = {column.key: ranged(metrics=self.data["metrics"], column=column) for column in frame.columns}
+        frame, values = self._frame, self._values
         return tuple(
             Cell(
                 key=metric["key"],
@@ -99,10 +104,44 @@ class Row:
                 missing=_why_missing(metric),
                 scale=frame.scales.get(metric["key"]),
                 tasks=None if (tasks := (value or {}).get("tasks")) == frame.covered else tasks,
+                marks=frame.forest.marks(value) if value and frame.forest and metric["key"] == frame.primary else None,
             )
             for metric in frame.metrics
             for value in [values[metric["key"]]]
         )
+
+    @property
+    def _values(self) -> dict[str, dict[str, Any] | None]:
+        return {column.key: ranged(metrics=self.data["metrics"], column=column) for column in self._frame.columns}
+
+    @property
+    def band(self) -> Span | None:
+        """In the forest plot, the means of the rows that cannot be told apart from this one."""
+        return None if self._frame.forest is None else self._frame.forest.bands.get(self.kept_key)
+
+    @property
+    def tie(self) -> tuple[int, int] | None:
+        """The best and the worst rank of these rows."""
+        return None if self._frame.forest is None else self._frame.forest.ties.get(self.kept_key)
+
+    @property
+    def figures(self) -> list[tuple[str, str]]:
+        """Label and exact value of every metric with a value."""
+        return [
+            (column.label, "; ".join([exact_words(value), *undecided_notes(value)]))
+            for column in self._frame.columns
+            if (value := self._values[column.key]) is not None
+        ]
+
+    @property
+    def known(self) -> list[tuple[str, list[tuple[str, Fact]]]]:
+        """The known facts with their labels by group, whichever columns are shown."""
+        facts = facts_of(self.data)
+        groups = [
+            (group, [(FACT_LABELS[key][0], facts[key]) for key in keys if facts[key].text])
+            for group, keys in _GROUPS.items()
+        ]
+        return [(group, found) for group, found in groups if found]
 
     @property
     def facts(self) -> tuple[Fact, ...]:
@@ -235,6 +274,14 @@ FACT_LABELS = {
 _LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "parameters", "tokens", "cost", "seconds"})
 
 
+_GROUPS = {
+    "Planner": ("strategy", "model_name", "parameters", "weights"),
+    "Cost per task": ("cost", "tokens", "seconds"),
+    "Reliability": tuple(RELIABILITY),
+}
+"""The facts of an unfolded row."""
+
+
 class Column(NamedTuple):
     key: str
     label: str
@@ -249,6 +296,9 @@ class Column(NamedTuple):
     """The range of the metric's bars, or None."""
     direction: str
     """Which values are better, `higher` or `lower`, if the suite has metrics of both kinds; otherwise empty."""
+    references: tuple[Reference, ...] = ()
+    """The lines of the forest plot, in its column."""
+    has_forest: bool = False
 
     @property
     def kept_key(self) -> Hashable:
@@ -286,11 +336,14 @@ class Table(NamedTuple):
     policy: str
     """What a row shows of several runs: `latest` or `mean`."""
     baseline: Baseline | None
+    forest: Forest | None
     """Drawn in the column of the primary metric."""
     mark: tuple[Mark, str, tuple[tuple[object, ...], ...]]
     """Cache key of rendered rows: the board's rows, suite and columns, but neither order nor page."""
     tests: int | None
     """Number of pairs of rows tested for the rank ranges; None for all evaluations."""
+    leader: Mapping[str, Any] | None
+    """The first ranked row of the board, which others are compared with."""
 
     @property
     def coverage_words(self) -> str:
@@ -319,8 +372,11 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
     words = {column.key: words_of_metric(column) for column in suite.shown_columns}
-    columns = _columns(metrics=metrics, words=words, facts=facts, primary=primary, sort=sort, scales=scales)
-    frame = Frame(metrics, facts, primary, scales, content.coverage["run"], suite.shown_columns)
+    forest = _forest(content=content, suite=suite, scale=scales.get(primary))
+    columns = _columns(
+        metrics=metrics, words=words, facts=facts, primary=primary, sort=sort, scales=scales, forest=forest
+    )
+    frame = Frame(metrics, facts, primary, scales, content.coverage["run"], suite.shown_columns, forest)
     choices = [(metric["key"], metric["label"]) for metric in suite.shown_metrics]
     choices += [(fact, FACT_LABELS[fact][0]) for fact in content.facts]
     return Table(
@@ -337,6 +393,8 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         usual=usual,
         policy=next(((row.get("runs") or {}).get("policy", "latest") for row in content.rows), ""),
         baseline=baseline_of(rows=content.rows, metric=primary),
+        forest=forest,
+        leader=_leader(content),
         mark=(content.mark, suite.digest, tuple((c.key, c.label, c.scale, c.is_primary) for c in columns)),
         tests=next((row.get("rank_tests") for row in content.rows), None),
     )
@@ -464,6 +522,25 @@ def _scales(*, content: BoardContent, suite: Suite) -> _Scales:
     return _known_scales.get_or_make((content.mark, suite.digest), make)
 
 
+_forests: SharedCache[tuple[Mark, str], Forest] = SharedCache(maxsize=100)
+"""By the rows of a board and the suite."""
+
+
+def _forest(*, content: BoardContent, suite: Suite, scale: tuple[float, float] | None) -> Forest | None:
+    if scale is None:
+        return None
+
+    def make() -> Forest:
+        column = suite.ranking_column
+        return forest_of(rows=content.rows, summary=content.summary, column=column, scale=scale)
+
+    return _forests.get_or_make((content.mark, suite.digest), make)
+
+
+def _leader(content: BoardContent) -> Mapping[str, Any] | None:
+    return next((row for row in content.rows if row["rank"] is not None), None)
+
+
 def _columns(
     *,
     metrics: Sequence[Mapping[str, Any]],
@@ -472,6 +549,7 @@ def _columns(
     primary: str,
     sort: Sort,
     scales: Mapping[str, tuple[float, float] | None],
+    forest: Forest | None,
 ) -> tuple[Column, ...]:
     # The better direction of each quality metric; empty if higher is better in all of them.
     judged = [metric for metric in metrics if metric["ordered"]]
@@ -495,6 +573,8 @@ def _columns(
             else sort.link(name, ascends=directions.get(name) == "lower" or name in _LOWER_FIRST),
             scale=scales.get(name),
             direction=directions.get(name, ""),
+            references=forest.references if forest and name == primary else (),
+            has_forest=forest is not None and name == primary,
         )
         for name, label, description, is_metric in [*fixed, *measured, *last]
     )

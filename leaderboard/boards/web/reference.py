@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django.utils.text import slugify
 
 from evaluator.core.suites.reference_rows import ReferenceColumn, ReferenceRow, ReferenceTable, Source, reference_tables
+from leaderboard.boards.drawing.forest import Forest, Marks
 from leaderboard.catalog.models import Suite
 
 
@@ -17,6 +18,8 @@ class ReportedCell(NamedTuple):
     is_other: bool
     """Whether the paper's definition differs from the board's; the table below explains how."""
     is_primary: bool
+    marks: Marks | None
+    """In the forest plot, if the paper's figure means what the board's does."""
 
 
 class ReportedRow(NamedTuple):
@@ -49,12 +52,14 @@ class ReportedTable(NamedTuple):
     other_rows: tuple[OtherRow, ...]
 
 
-def reported(*, suite: Suite, metrics: Sequence[Mapping[str, Any]], hidden: bool = False) -> tuple[ReportedTable, ...]:
+def reported(
+    *, suite: Suite, metrics: Sequence[Mapping[str, Any]], forest: Forest | None, hidden: bool = False
+) -> tuple[ReportedTable, ...]:
     """The papers' tables for a suite, in the order of the shown columns; empty if `hidden`."""
-    return () if hidden else tuple(_table(table, metrics) for table in reference_tables(suite.slug))
+    return () if hidden else tuple(_table(table, metrics, forest=forest) for table in reference_tables(suite.slug))
 
 
-def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedTable:
+def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]], *, forest: Forest | None) -> ReportedTable:
     heading = f"{table.source.short}, {table.name}"
     # A figure that the board's table shows is not repeated below it.
     shown = {metric["key"] for metric in metrics} if table.board_columns else set()
@@ -64,7 +69,7 @@ def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> Repor
         heading=heading,
         title=table.title,
         source=table.source,
-        rows=tuple(_row(row=row, table=table, metrics=metrics) for row in table.rows) if table.board_columns else (),
+        rows=tuple(_row(row=row, table=table, metrics=metrics, forest=forest) for row in table.rows) if table.board_columns else (),
         notes=tuple(_notes(table)),
         other_columns=further,
         other_rows=tuple(
@@ -74,7 +79,9 @@ def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> Repor
     )
 
 
-def _row(*, row: ReferenceRow, table: ReferenceTable, metrics: Sequence[Mapping[str, Any]]) -> ReportedRow:
+def _row(
+    *, row: ReferenceRow, table: ReferenceTable, metrics: Sequence[Mapping[str, Any]], forest: Forest | None
+) -> ReportedRow:
     by_column = {column.key: column for column in table.other_columns}
     by_column |= {column.board_column: column for column in table.board_columns if column.board_column}
     cells = []
@@ -82,7 +89,10 @@ def _row(*, row: ReferenceRow, table: ReferenceTable, metrics: Sequence[Mapping[
         column = by_column.get(metric["key"])
         figure = "" if column is None else column.printed(row.figures[column.key])
         is_other = column is not None and column.board_column is None
-        cells.append(ReportedCell(figure=figure, is_other=is_other, is_primary=bool(metric.get("primary"))))
+        is_primary = bool(metric.get("primary"))
+        is_drawn = forest is not None and is_primary and column is not None and not is_other and column.highest == 1
+        marks = forest.marks({"mean": row.figures[column.key]}) if forest and column and is_drawn else None
+        cells.append(ReportedCell(figure=figure, is_other=is_other, is_primary=is_primary, marks=marks))
     return ReportedRow(name=row.name, note=row.note, cells=tuple(cells))
 
 

@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from leaderboard.boards.web import export_views, heat_views, home_views, plot_views, previews, views
+from leaderboard.boards.web import export_views, heat_views, home_views, plot_views, previews, row_views, views
 
 app_name = "boards"
 
@@ -19,6 +19,7 @@ urlpatterns = [
     path("boards/<slug:suite>/tasks/", heat_views.heat, name="tasks"),
     path("boards/<slug:suite>/tasks.csv", heat_views.heat_file, name="tasks-file"),
     path("boards/<slug:suite>/causes/", views.causes, name="causes"),
+    path("boards/<slug:suite>/rows/<id:evaluation>/", row_views.row, name="row"),
     path("boards/<slug:suite>/feed.atom", export_views.feed, name="feed"),
     path("boards/<slug:suite>/snapshots/", views.snapshots, name="snapshots"),
     path("boards/<slug:suite>/snapshots/<number:number>/", views.snapshot, name="snapshot"),

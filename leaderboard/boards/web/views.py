@@ -74,7 +74,8 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
             # Figures of papers follow the last ranked row once, not on every page.
             context["has_reported"] = bool(reference_digest(suite.slug)) and context["table"].page.number == 1
             is_hidden = selection.reference == HIDE or not context["has_reported"]
-            context["reported"] = reported(suite=suite, metrics=context["table"].metrics, hidden=is_hidden)
+            table = context["table"]
+            context["reported"] = reported(suite=suite, metrics=table.metrics, forest=table.forest, hidden=is_hidden)
         return render_late(request, "boards/board.html", context)
 
     return tagged_page(request=request, parts=[state.mark], make=make)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.statistics import Interval, ends_of, wilson
-from evaluator.scoring.metrics.undecided import range_text
+from evaluator.scoring.metrics.undecided import range_in_words, range_text
 
 
 def score(value: float | None) -> str:
@@ -38,6 +38,12 @@ def interval_words(value: Mapping[str, Any] | None) -> str:
     """The 95 % interval in words; empty if there is none."""
     ends = interval_ends(value or {})
     return "" if ends is None else f"95 % interval {score(ends[0])} to {score(ends[1])}"
+
+
+def exact_words(value: Mapping[str, Any]) -> str:
+    """A mean with three decimals, its range and its 95 % interval in words, as beside a rounded value."""
+    words = interval_words(value)
+    return f"{range_in_words(value)}{words and f'; {words}'}"
 
 
 OUTCOMES = {

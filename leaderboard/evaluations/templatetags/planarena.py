@@ -7,9 +7,11 @@ from django import template
 from django.utils.html import format_html
 
 from evaluator.scoring.metrics import undecided
+from evaluator.scoring.metrics.digits import rounded
 from evaluator.scoring.metrics.statistics import TOO_FEW
+from evaluator.scoring.metrics.undecided import range_in_words
 from leaderboard.evaluations.results import figures
-from leaderboard.evaluations.results.figures import OUTCOMES, interval_ends, score
+from leaderboard.evaluations.results.figures import OUTCOMES, exact_words, interval_ends, score
 from leaderboard.evaluations.results.filters import in_words, written
 
 register = template.Library()
@@ -34,12 +36,17 @@ _NO_ENDS = (
     '<span class="no-interval" title="{}"><span aria-hidden="true">{}</span>'
     '<span class="visually-hidden">{}</span></span>'
 )
+_ESTIMATE = (
+    '<span class="estimate" title="{title}"><span aria-hidden="true"{shown_mark}><span class="value">{mean}</span>{margin}{note}'
+    '</span><span class="visually-hidden"><span{exact_mark}>{exact}</span>{interval}</span></span>{why_none}'
+)
+_MARGIN = ' <span class="margin">{}</span>'
+_NOTE = ' <span class="margin note">{}</span>'
 _BAND = '<rect class="range" x="{left}" y="2" width="{width}" height="8"/>'
 _OPEN = '<rect class="open" x="{left}" y="4" width="{width}" height="4"/>'
-_BASELINE = '<line class="baseline" x1="{at}" x2="{at}" y1="-2" y2="14"/>'
 _INTERVAL = (
     '<svg class="interval" viewBox="0 0 {scale} 12" preserveAspectRatio="none" aria-hidden="true" focusable="false">'
-    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}{open}{baseline}'
+    '<line class="scale" x1="0" x2="{scale}" y1="6" y2="6"/>{band}{open}'
     '<rect class="mean" x="{mean}" y="0" width="2" height="12" transform="translate(-1)"/></svg>'
 )
 
@@ -103,8 +110,8 @@ def filter_link(context: template.Context, name: str, value: str | None = None) 
 
 
 @register.simple_tag
-def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), baseline: float | None = None) -> str:
-    """The 95 % interval of a metric as a bar on a scale, with the range of undecided tasks and the board's baseline.
+def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0)) -> str:
+    """The 95 % interval of a metric as a bar on a scale, with the range of undecided tasks.
 
     Not an inclusion tag, which takes ten times as long: a page of a board has hundreds of intervals.
     """
@@ -117,9 +124,33 @@ def interval(value: Mapping[str, Any], scale: tuple[float, float] = (0.0, 1.0), 
     if "upper" in value:
         left, right = _place(value["mean"], scale), _place(value["upper"], scale)
         open_part = format_html(_OPEN, left=left, width=f"{float(right) - float(left):.1f}")
-    line = "" if baseline is None else format_html(_BASELINE, at=_place(baseline, scale))
     mean = _place(value["mean"], scale)
-    return format_html(_INTERVAL, scale=SCALE, band=band, open=open_part, baseline=line, mean=mean)
+    return format_html(_INTERVAL, scale=SCALE, band=band, open=open_part, mean=mean)
+
+
+@register.simple_tag
+def estimate(value: Mapping[str, Any], cell: str = "") -> str:
+    """A mean with as many digits as its 95 % interval allows, such as 0.87 ± 0.03; exact in its tooltip, and for screen
+    readers.
+
+    Args:
+        cell: key of the column on a board, whose texts `planarena verify` reads.
+    """
+    shown, interval = rounded(value), figures.interval_words(value)
+    comma = "," if shown.note else ""
+    margin = f"({shown.interval})" if shown.ends else shown.interval
+    return format_html(
+        _ESTIMATE,
+        title=exact_words(value),
+        shown_mark=format_html(' data-cell="shown-{}"', cell) if cell else "",
+        mean=shown.mean if margin else f"{shown.mean}{comma}",
+        margin=format_html(_MARGIN, f"{margin}{comma}") if margin else "",
+        note=format_html(_NOTE, shown.note) if shown.note else "",
+        exact_mark=format_html(' data-cell="metric-{}"', cell) if cell else "",
+        exact=range_in_words(value),
+        interval=f"; {interval}" if interval else "",
+        why_none="" if interval else format_html(_NO_ENDS, TOO_FEW, "—", TOO_FEW),
+    )
 
 
 @register.simple_tag
