@@ -440,7 +440,8 @@ def page(rows: list[Document]) -> str:
         f'<tr id="row-{row["evaluation"]}"><td><span data-cell="rank">{row["rank"]}</span><input></td>'
         f'<th><a data-cell="planner">{row["planner"]}</a> by <a data-cell="owner">{row["owner"]}</a></th>'
         + "".join(
-            f'<td><i data-cell="shown-{key}">{rounded(value)}</i> or <span data-cell="metric-{key}">{value["mean"]:.3f}</span></td>'
+            f'<td><i data-cell="shown-{key}">{rounded(value)}</i> or so, '
+            f'<span data-cell="metric-{key}">{value["mean"]:.3f}</span></td>'
             for key, value in row["metrics"].items()
             if value
         )

@@ -64,7 +64,7 @@ def test_a_planner_of_its_owner_s_with_the_name_of_an_anchor_is_ranked():
 
 
 def test_every_bundled_planner_is_an_anchor_but_the_search_and_so_is_the_shortcut_of_keywords():
-    assert {name.partition("/")[0] for name in BUNDLED} - {"arc-search"} | {"rules"} == ANCHORS
+    assert {name.partition("/")[0] for name in BUNDLED} - {"arc-search"} | {"rules"} == set(ANCHORS)
 
 
 def test_rows_have_the_ranges_that_tests_left_open():

@@ -101,6 +101,8 @@ _METRICS = {
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
 }
 _JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
+_DEFAULT = frozenset({"SE", "IR", "NR"})
+"""Of these, what boards show beside the score: a request has several right plans, so none is the exact one."""
 COLUMNS = (
     Column(
         key="score",
@@ -108,8 +110,13 @@ COLUMNS = (
         description="Mean over requests of the similarity of the plan's results to those of the gold plan, which has "
         "1.",
         primary=True,
+        is_default=True,
     ),
-    *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
+    *(
+        replace(column, primary=False, is_default=column.key in _DEFAULT)
+        for column in JUDGED
+        if column.key in _JUDGED
+    ),
     *(
         Column(key=metric, label=label, description=description, metric=metric)
         for metric, (label, description) in _METRICS.items()

@@ -213,6 +213,8 @@ _METRICS = {
 }
 _JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
 """Columns of the judge. Its other columns compare with one gold plan and belong to suites without execution."""
+_DEFAULT = frozenset({"SE", "IR", "NR"})
+"""Of these, what boards show beside the score: a request has several right plans, so none is the exact one."""
 # Requests share no pictures, so the samples of a request are averaged, and requests are the units of the intervals.
 COLUMNS = (
     Column(
@@ -220,6 +222,7 @@ COLUMNS = (
         label="Score",
         description="Mean over requests of the scores of their results, each compared with the ground truth.",
         primary=True,
+        is_default=True,
     ),
     Column(
         key=RELATIVE,
@@ -228,7 +231,11 @@ COLUMNS = (
         "expert does not count against the planner. Samples on which the gold plan scores 0 are omitted.",
         indicator=True,
     ),
-    *(replace(column, primary=False) for column in JUDGED if column.key in _JUDGED),
+    *(
+        replace(column, primary=False, is_default=column.key in _DEFAULT)
+        for column in JUDGED
+        if column.key in _JUDGED
+    ),
     *(
         Column(key=metric, label=label, description=description, metric=metric)
         for metric, (label, description) in _METRICS.items()

@@ -522,6 +522,7 @@ def test_the_digest_of_every_record_is_checked_and_not_only_of_the_sample():
         ("/boards/openagi/snapshots/3/", b">user3<", b">eve<", f"evaluation {name(3)}: owner is not as it was signed"),
         ("/boards/openagi/?per_page=100", name(3).encode(), name(4).encode(), "shows other rows, or in another order"),
         ("/boards/openagi/?per_page=100", b'"metric-ViT">', b'"metric-ViT">9', "metric-ViT is not as it was signed"),
+        ("/boards/openagi/?per_page=100", b'"shown-ViT">', b'"shown-ViT">9', "shown-ViT is not as it was signed"),
         ("/boards/openagi/?per_page=100", b" or so", b'<b data-cell="rank">1</b>', "rank again is not"),
     ],
 )  # fmt: skip

@@ -51,7 +51,8 @@ def test_board_shows_numbers_intervals_coverage_and_why_a_metric_is_missing(clie
     _, snapshot = make_board()
     html = read(client, f"{BOARD}?column=overall&column=CLIP")
     assert "30 of 185 run" in html
-    assert re.search(r"95 % interval </span>0\.650 . 0\.750", html)
+    assert re.search(r'data-cell="shown-overall"><span class="value">0\.70</span> <span class="margin">± 0\.05</span>', html)
+    assert 'data-cell="metric-overall">0.700</span>; 95 % interval 0.650 to 0.750<' in html
     assert "No task with the metric CLIP can run under this profile" in html
     assert snapshot.digest[:12] in html
     assert reverse("api:board", args=["openagi"]) in html
@@ -148,6 +149,25 @@ def test_ticked_rows_lead_to_their_comparison(client: Client):
     assert 'name="e"' not in read(client, "/")
 
 
+def test_a_row_unfolds_into_exact_values_and_loads_causes_and_versions(client: Client):
+    suite, _ = make_board()
+    first, last = Evaluation.objects.order_by("finished")
+    html = read(client, BOARD)
+    fold = html.split(f'id="row-{last.pk}"')[1].split('<tr class="fold">')[1].split("</tr>")[0]
+    assert "<dt>BERT</dt><dd>0.300; 95 % interval 0.250 to 0.350</dd>" in fold
+    assert f'href="/compare/?e={first.pk}&amp;e={last.pk}">Compare with planner of ada' in fold
+    assert f"rows/{last.pk}.bib" in fold
+    assert 'class="fold"' not in read(client, "/")
+    make_results(last, upto=60)
+    make_evaluation(planner=last.submission.planner, suite=suite, summary=make_summary(0.55))
+    part = read(client, f"{BOARD}rows/{last.pk}/")
+    assert "<html" not in part
+    assert re.search(r"<dt>[^<]+</dt><dd><a\s+href=\"/evaluations/[^\"]+\?why=[a-z_]+#results\">", part)
+    assert re.findall(r'<span class="value">([^<]+)<', part) == ["0.55", "0.40"]
+    Evaluation.objects.filter(pk=last.pk).update(hidden_at=last.finished, hidden_reason="a copy")
+    assert client.get(f"{BOARD}rows/{last.pk}/").status_code == 404
+
+
 def test_names_are_escaped_in_pages_and_feeds(client: Client):
     suite = make_suite()
     planner = make_planner(owner=make_user(), name="<script>alert(1)</script>")
@@ -222,4 +242,4 @@ def test_pages_from_rows_that_others_rendered_are_like_those_of_a_new_process(cl
         forget_everything()
         assert read(client, address, **query) == page, (address, query)
     assert planners(kept[1]) == planners(kept[0])[::-1]
-    assert kept[2].count('<svg class="interval"') == 0 < kept[0].count('<svg class="interval"')
+    assert kept[2].count('<svg class="forest"') == 0 < kept[0].count('<svg class="forest"')

@@ -56,7 +56,7 @@ def test_the_rows_of_openagis_table_are_below_the_ranking_with_figures_of_anothe
     assert "reported, not run" in row
     assert re.findall(r'<span class="value">([^<]+)<', row) == ["0.2554", "0.3059"]
     assert re.findall(r'class="value other">([^<]+)</span><a class="range-text"', row) == ["0.3446", "0.6551"]
-    assert row.index('class="primary-column"') < row.index("0.3446")
+    assert row.index('class="primary-column forest-cell"') < row.index("0.3446")
     assert " ".join(row.split()).count(">other definition</a>") == 2
     below = html.split('id="reported"')[1]
     # A figure that the table shows is not repeated.
