@@ -36,7 +36,7 @@ class Rounded(NamedTuple):
         return f"up to {self.upper} if the undecided are right" if self.upper else ""
 
     def __str__(self) -> str:
-        """Such as `0.87 ± 0.03`, `0.87 (0.81 to 0.90)` or `0.40 (0.35 to 0.55), up to 0.50 if the undecided are right`."""
+        """Such as `0.87 ± 0.03`, or `0.40 (0.35 to 0.55), up to 0.50 if the undecided are right`."""
         interval = f"({self.interval})" if self.ends is not None else self.interval
         text = f"{self.mean} {interval}" if interval else self.mean
         return f"{text}, {self.note}" if self.upper else text

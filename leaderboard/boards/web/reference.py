@@ -69,7 +69,9 @@ def _table(table: ReferenceTable, metrics: Sequence[Mapping[str, Any]], *, fores
         heading=heading,
         title=table.title,
         source=table.source,
-        rows=tuple(_row(row=row, table=table, metrics=metrics, forest=forest) for row in table.rows) if table.board_columns else (),
+        rows=tuple(_row(row=row, table=table, metrics=metrics, forest=forest) for row in table.rows)
+        if table.board_columns
+        else (),
         notes=tuple(_notes(table)),
         other_columns=further,
         other_rows=tuple(

@@ -8,7 +8,8 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from evaluator.scoring.metrics.undecided import ranged
-from leaderboard.boards.services import published, ranked_evaluations
+from leaderboard.boards.eligible import published
+from leaderboard.boards.services import ranked_evaluations
 from leaderboard.causes.counting import BoardCauses, CauseCell, causes_of_rows
 from leaderboard.evaluations.models import Evaluation, conditions_of_board
 from leaderboard.platform.http.caching import tagged_page

@@ -31,7 +31,13 @@ def test_a_row_has_its_mean_its_interval_and_what_undecided_tasks_leave_open():
 
 
 def test_planners_that_cannot_be_told_apart_share_a_band_around_their_means():
-    rows = [planner("a", 0.9, 1), planner("b", 0.6, 2), anchor("gold", 0.55), planner("c", 0.5, 3), planner("d", 0.1, 4)]
+    rows = [
+        planner("a", 0.9, 1),
+        planner("b", 0.6, 2),
+        anchor("gold", 0.55),
+        planner("c", 0.5, 3),
+        planner("d", 0.1, 4),
+    ]
     found = plot(*rows, groups=((1, 2),))
     of = {one["planner"]: found.bands.get(one["evaluation"]) for one in rows}
     assert of["b"] == of["c"] == ("48.5%", "13.0%")
@@ -40,7 +46,9 @@ def test_planners_that_cannot_be_told_apart_share_a_band_around_their_means():
 
 
 def test_the_latest_row_of_each_anchor_is_a_line_also_of_further_seeds():
-    found = plot(anchor("gold", 0.9, day=1), anchor("gold", 1.0, day=2), anchor("random-valid/2", 0.4), planner("a", 0.5, 1))
+    found = plot(
+        anchor("gold", 0.9, day=1), anchor("gold", 1.0, day=2), anchor("random-valid/2", 0.4), planner("a", 0.5, 1)
+    )
     assert [(line.name, line.value, line.at) for line in found.references] == [
         ("gold", 1.0, "100.0%"),
         ("random-valid", 0.4, "40.0%"),

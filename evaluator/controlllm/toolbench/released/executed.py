@@ -112,11 +112,7 @@ COLUMNS = (
         primary=True,
         is_default=True,
     ),
-    *(
-        replace(column, primary=False, is_default=column.key in _DEFAULT)
-        for column in JUDGED
-        if column.key in _JUDGED
-    ),
+    *(replace(column, primary=False, is_default=column.key in _DEFAULT) for column in JUDGED if column.key in _JUDGED),
     *(
         Column(key=metric, label=label, description=description, metric=metric)
         for metric, (label, description) in _METRICS.items()

@@ -231,11 +231,7 @@ COLUMNS = (
         "expert does not count against the planner. Samples on which the gold plan scores 0 are omitted.",
         indicator=True,
     ),
-    *(
-        replace(column, primary=False, is_default=column.key in _DEFAULT)
-        for column in JUDGED
-        if column.key in _JUDGED
-    ),
+    *(replace(column, primary=False, is_default=column.key in _DEFAULT) for column in JUDGED if column.key in _JUDGED),
     *(
         Column(key=metric, label=label, description=description, metric=metric)
         for metric, (label, description) in _METRICS.items()

@@ -51,7 +51,9 @@ def test_board_shows_numbers_intervals_coverage_and_why_a_metric_is_missing(clie
     _, snapshot = make_board()
     html = read(client, f"{BOARD}?column=overall&column=CLIP")
     assert "30 of 185 run" in html
-    assert re.search(r'data-cell="shown-overall"><span class="value">0\.70</span> <span class="margin">± 0\.05</span>', html)
+    assert re.search(
+        r'data-cell="shown-overall"><span class="value">0\.70</span> <span class="margin">± 0\.05</span>', html
+    )
     assert 'data-cell="metric-overall">0.700</span>; 95 % interval 0.650 to 0.750<' in html
     assert "No task with the metric CLIP can run under this profile" in html
     assert snapshot.digest[:12] in html
