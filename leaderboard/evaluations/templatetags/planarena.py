@@ -38,7 +38,8 @@ _NO_ENDS = (
 )
 _ESTIMATE = (
     '<span class="estimate" title="{title}"><span aria-hidden="true"{shown_mark}><span class="value">{mean}</span>'
-    '{margin}{note}</span><span class="visually-hidden"><span{exact_mark}>{exact}</span>{interval}</span></span>{why_none}'
+    '{margin}{note}</span><span class="visually-hidden"><span{exact_mark}>{exact}</span>{interval}</span>'
+    "</span>{why_none}"
 )
 _MARGIN = ' <span class="margin">{}</span>'
 _NOTE = ' <span class="margin note">{}</span>'
