@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from evaluator.core.records import Outcome
+from evaluator.scoring.causes.of_records import finding_of_fault
 from evaluator.scoring.causes.taxonomy import Cause, Finding
 from leaderboard.evaluations.withheld import Withheld
 
@@ -46,10 +47,26 @@ def read_findings(stored: Sequence[Mapping[str, Any]] | None, *, withheld: Withh
     return tuple(visible)
 
 
+def main_finding(
+    *, stored: Sequence[Mapping[str, Any]] | None, outcome: str, reason: str, reason_text: str, withheld: Withheld
+) -> Finding | None:
+    """The main cause of a row that a reader may see; None at the gold score, and if it is not known.
+
+    Faults that have no stored cause, or whose message is withheld with the data, are described by their reason.
+    """
+    visible = next(iter(read_findings(stored, withheld=withheld) or ()), None)
+    has_none = stored is not None and not stored
+    if outcome not in _FAULTS or has_none or (visible is not None and visible.given is not None):
+        return visible if outcome in RAN else None
+    fault = finding_of_fault(outcome=outcome, reason=reason, text=reason_text)
+    return fault if visible is None else replace(visible, given=fault.given)
+
+
 NOT_FOUND = "not_found_yet"
 """Value of the filter `why` for tasks whose causes are not known."""
 RAN = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 """Outcomes with causes; tasks that never ran have none."""
+_FAULTS = frozenset({Outcome.PLANNER_FAULT, Outcome.INFRA_FAULT})
 WHY = "Why below gold"
 """Label of the filter `why`."""
 VALUES = (*Cause, NOT_FOUND)

@@ -13,6 +13,7 @@ from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.causes.of_records import CauseContext, causes_by_reason, causes_of
+from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Task
@@ -84,13 +85,27 @@ def _context(*, evaluation: Evaluation, records: Sequence[ResultRecord]) -> Caus
     if evaluation.submission.planner.bundled_name == GOLD:
         own = {record.task: record.score for record in records}
         return CauseContext(suite=suite, gold_scores={task: score for task, score in own.items() if score is not None})
-    # Results of self-hosted workers may be made up.
-    same = beside(evaluation).filter(submission__planner__bundled_name=GOLD, own_worker_run=None)
-    rows = TaskResult.objects.filter(
-        evaluation__in=same, task__key__in=[record.task for record in records], outcome=Outcome.SCORED
-    )
+    rows = _of_gold(evaluation).filter(task__key__in=[record.task for record in records])
     scores = rows.order_by("pk").values_list("task__key", "score")
     return CauseContext(suite=suite, gold_scores={task: score for task, score in scores if score is not None})
+
+
+def gold_results(evaluation: Evaluation) -> dict[str, TaskScore]:
+    """The results of the gold plans under the conditions of an evaluation, by task; empty if plans are judged or the
+    requests are perturbed."""
+    if not evaluation.suite.runs_experts or evaluation.perturbation:
+        return {}
+    columns = "task__key", "task__metric", "score", "sample_scores"
+    return {
+        key: TaskScore(task=key, metric=metric, outcome=Outcome.SCORED, score=score, samples=tuple(samples))
+        for key, metric, score, samples in _of_gold(evaluation).order_by("pk").values_list(*columns)
+    }
+
+
+def _of_gold(evaluation: Evaluation) -> QuerySet[TaskResult]:
+    # Results of self-hosted workers may be made up.
+    same = beside(evaluation).filter(submission__planner__bundled_name=GOLD, own_worker_run=None)
+    return TaskResult.objects.filter(evaluation__in=same, outcome=Outcome.SCORED)
 
 
 def beside(evaluation: Evaluation) -> QuerySet[Evaluation]:

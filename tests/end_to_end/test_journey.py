@@ -80,8 +80,7 @@ def test_sign_up_submit_an_endpoint_watch_it_finish_and_read_why_a_task_was_lost
     images.evaluate_all("found => Promise.all(found.map(image => { image.loading = 'eager'; return image.decode(); }))")
 
     page.goto(evaluation)
-    page.get_by_role("region", name="What went wrong").get_by_role("link", name="1 task").click()
-    page.locator("#results tbody").get_by_role("link", name=re.compile(rf"^{LOST}\b")).first.click()
+    page.get_by_role("region", name="Why below gold").get_by_role("link", name=f"Task {LOST}", exact=True).first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(rf"Task {LOST}\b"))
     expect(page.get_by_text('input "image" is text').first).to_be_visible()
     graph = page.get_by_role("region", name="The plan as a graph")

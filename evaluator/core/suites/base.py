@@ -135,6 +135,18 @@ def shown_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
     return tuple(column for column in columns if column.key not in parts)
 
 
+MOST_DEFAULT = 5
+"""Columns that a page shows unless a reader chooses."""
+
+
+def default_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """The columns that pages show first, at most `MOST_DEFAULT`: the one that boards rank by, then those that the suite
+    declares as default, or its first ones."""
+    shown = sorted(shown_columns(columns), key=lambda column: not column.primary)
+    declared = [column for column in shown if column.is_default or column.primary]
+    return tuple((declared if len(declared) > 1 else shown)[:MOST_DEFAULT])
+
+
 class Panel(StrEnum):
     """What the site can draw of a result."""
 

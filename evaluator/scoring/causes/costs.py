@@ -5,7 +5,7 @@ same samples. It counts for the task's main cause, so that the costs of all caus
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -15,7 +15,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.scoring.causes.of_records import EXPLAINED
-from evaluator.scoring.causes.sentences import pattern, sentence_of
+from evaluator.scoring.causes.sentences import mistake_key, sentence_of
 from evaluator.scoring.causes.taxonomy import Cause, Finding
 from evaluator.scoring.metrics.aggregate import TaskScore, counted, counted_by_sample
 from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
@@ -35,6 +35,8 @@ class ExplainedTask:
 class Mistake:
     """Tasks with the same mistake."""
 
+    key: str
+    """`mistake_key`."""
     sentence: str
     """That of the first task (`sentence_of`)."""
     tasks: tuple[str, ...]
@@ -62,7 +64,7 @@ class CauseCost:
             "tasks": self.tasks,
             "also": self.also,
             "cost": None if self.cost is None else as_json(self.cost),
-            "mistakes": [{"sentence": one.sentence, "tasks": list(one.tasks)} for one in self.mistakes],
+            "mistakes": [{"key": one.key, "sentence": one.sentence, "tasks": list(one.tasks)} for one in self.mistakes],
         }
 
     @classmethod
@@ -74,7 +76,7 @@ class CauseCost:
             tasks=value["tasks"],
             also=value["also"],
             cost=None if cost is None else from_json(cost),
-            mistakes=tuple(Mistake(sentence=one["sentence"], tasks=tuple(one["tasks"])) for one in value["mistakes"]),
+            mistakes=tuple(Mistake(**{**one, "tasks": tuple(one["tasks"])}) for one in value["mistakes"]),
         )
 
 
@@ -189,11 +191,9 @@ def _mistakes(tasks: Sequence[ExplainedTask]) -> tuple[Mistake, ...]:
     for task in tasks:
         assert task.findings
         main = task.findings[0]
-        # Steps differ between tasks with the same mistake.
-        key = pattern(sentence_of(replace(main, step="s1" if main.step else None)))
-        groups.setdefault(key, (sentence_of(main), []))[1].append(task.score.task)
-    ordered = sorted(groups.values(), key=lambda group: -len(group[1]))
-    return tuple(Mistake(sentence=sentence, tasks=tuple(keys)) for sentence, keys in ordered)
+        groups.setdefault(mistake_key(main), (sentence_of(main), []))[1].append(task.score.task)
+    ordered = sorted(groups.items(), key=lambda group: -len(group[1][1]))
+    return tuple(Mistake(key=key, sentence=sentence, tasks=tuple(keys)) for key, (sentence, keys) in ordered)
 
 
 class _Losses:

@@ -45,10 +45,20 @@ EXPLAINED = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT, Outcome.INFRA_FAUL
 
 def of_fault(record: ResultRecord) -> Finding:
     """The finding for a task that ended with a fault, by its reason alone."""
-    is_planners = record.outcome is Outcome.PLANNER_FAULT
-    unknown = Cause.INVALID if is_planners else Cause.SITE_FAULT
-    cause = unknown if record.reason is None else _BY_REASON.get(record.reason, unknown)
-    return Finding(cause=cause, given=shortened(record.reason_text) if record.reason_text else None)
+    return finding_of_fault(outcome=record.outcome, reason=record.reason, text=record.reason_text)
+
+
+def finding_of_fault(*, outcome: str | None, reason: str | None, text: str) -> Finding:
+    """The finding for a fault.
+
+    Args:
+        outcome: `planner_fault`, or another one for a fault of the site.
+        reason: a value of `Reason`; None, or one that only other releases know.
+        text: what happened; may be empty.
+    """
+    unknown = Cause.INVALID if outcome == Outcome.PLANNER_FAULT else Cause.SITE_FAULT
+    cause = _BY_REASON.get(Reason(reason), unknown) if reason in set(Reason) else unknown
+    return Finding(cause=cause, given=shortened(text) if text else None)
 
 
 _BY_CODE: Mapping[str, Cause] = MappingProxyType(

@@ -1,7 +1,9 @@
 """Findings as sentences that name what a plan gives and what was wanted. Pages, commands and reports share them."""
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from evaluator.scoring.causes.taxonomy import Cause, Finding
@@ -12,6 +14,7 @@ _NUMBERED = re.compile(r"s?(\d+)")
 _COUNT_OF_TURNS = re.compile(r"\d+ turns?")
 _VARIES = re.compile(r'"[^"]*"|“[^”]*”|\'[^\']*\'|\b[0-9a-f]{12,}\b|\b\d+(?:\.\d+)?\b')
 _LONGEST_PATTERN = 300
+_CANNOT_BE_READ = re.compile(r"^The (?:answer|plan|reply) cannot be read: ")
 
 
 def sentence_of(finding: Finding) -> str:
@@ -23,6 +26,12 @@ def sentence_of(finding: Finding) -> str:
 def pattern(text: str) -> str:
     """A sentence without the quotes and numbers that differ between tasks with the same mistake."""
     return _VARIES.sub("…", text[:_LONGEST_PATTERN])
+
+
+def mistake_key(finding: Finding) -> str:
+    """A short key that findings of the same mistake share: they differ at most in their step, in quotes and numbers."""
+    sentence = sentence_of(replace(finding, step="s1" if finding.step else None))
+    return hashlib.sha256(f"{finding.cause}/{pattern(sentence)}".encode()).hexdigest()[:10]
 
 
 def place_of(finding: Finding) -> str:
@@ -100,7 +109,8 @@ def _wrong_answers(finding: Finding) -> str:
 def _unreadable(finding: Finding) -> str:
     answer = f"the reply of {finding.step}" if finding.step else "the answer"
     where = f" ({finding.where})" if finding.where and finding.where != finding.step else ""
-    return f"{answer} cannot be read{where}" + (f": {finding.given}" if finding.given else "")
+    message = _CANNOT_BE_READ.sub("", finding.given or "")
+    return f"{answer} cannot be read{where}" + (f": {message}" if message else "")
 
 
 def _undecided(finding: Finding) -> str:

@@ -1,7 +1,7 @@
 """An evaluation by groups of its tasks, without a database: scores and indicators by facet, failures by cause, and the
 episodes of suites in turns by turn, end and error.
 
-Failures are grouped by outcome and reason, then by cause (`task_rows.cause_key`).
+Failures are grouped by outcome and reason, then by mistake (`TaskRow.cause`).
 """
 
 from collections import Counter

@@ -34,7 +34,11 @@ def task_rows(evaluation: Evaluation) -> list[TaskRow]:
         sampled = sample_of(evaluation.pk)
         tasks = tuple(row for row in tasks if row.key in sampled)
     columns = mark_columns(evaluation.suite.columns)
-    return [with_result(row, result=results.get(row.pk), columns=columns) for row in tasks]
+    ranking = evaluation.suite.ranking_column
+    return [
+        with_result(row, result=results.get(row.pk), columns=columns, ranking=ranking, withheld=withheld)
+        for row in tasks
+    ]
 
 
 def facts_of(suite: Suite, *, shows_gold: bool = True) -> tuple[TaskRow, ...]:

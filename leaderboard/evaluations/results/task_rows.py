@@ -1,11 +1,9 @@
 """The tasks of an evaluation with their results, and their filters, search and sort orders.
 
-Facets of all suites are declared here; others come from the suite and from the marks of its results. Faults have the
-same cause if their sentences differ only in quotes, numbers and names of tools. No database: `stored_rows.py` reads.
+Facets of all suites are declared here; others come from the suite and from the marks of its results. No database:
+`stored_rows.py` reads.
 """
 
-import hashlib
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -15,15 +13,16 @@ from evaluator.core.suites.base import Column
 from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import EpisodeSummary
-from leaderboard.evaluations.causes import WHY, place_of_cause, why, words_of_cause
+from evaluator.scoring.causes.sentences import mistake_key
+from evaluator.scoring.causes.taxonomy import Finding
+from leaderboard.evaluations.causes import WHY, main_finding, place_of_cause, why, words_of_cause
 from leaderboard.evaluations.results.figures import OUTCOMES, Mark, badge_of, good_marks, marks, never_ran
 from leaderboard.evaluations.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
 from leaderboard.evaluations.results.filters import index as index_rows
 from leaderboard.evaluations.results.filters import select as select_rows
+from leaderboard.evaluations.withheld import Withheld
 
 FAULTS = frozenset({"planner_fault", "infra_fault"})
-_LONGEST_PATTERN = 300
-_VARIES = re.compile(r'"[^"]*"|“[^”]*”|\'[^\']*\'|\b[0-9a-f]{12,}\b|\b\d+(?:\.\d+)?\b')
 PENDING = "pending"
 YES_NO = {True: "yes", False: "no"}
 FIRST, INDICATORS = "first", "indicators"
@@ -52,8 +51,8 @@ class TaskRow(NamedTuple):
     tools: tuple[str, ...] = ()
     """Tools of the plan without duplicates."""
     ended: datetime | None = None
-    cause: str = ""
-    """Key of the cause of a fault (`breakdowns.py`)."""
+    main: Finding | None = None
+    """Its main cause, without withheld parts; None at the gold score, and if it is not known."""
     why: tuple[str, ...] = ()
     """Causes of a score below the gold score (`causes.py`); only `NOT_FOUND` if they are not known."""
     marks: tuple[Mark, ...] = ()
@@ -62,9 +61,16 @@ class TaskRow(NamedTuple):
     """Values by the names of the suite's facets; facets without a value are absent."""
     attributes: Mapping[str, tuple[str, ...]] = {}
     """The same before `grouped`."""
+    indicators: Mapping[str, float] = {}
+    """The indicator that the board ranks by, if it ranks by one."""
     pk: int = 0
     episodes: EpisodeSummary | None = None
     """Its episodes, for suites in turns; None if unknown or withheld."""
+
+    @property
+    def cause(self) -> str:
+        """Key of its mistake, the value of the filter `cause`; empty without a known cause."""
+        return mistake_key(self.main) if self.main is not None else ""
 
     @property
     def was_left_out(self) -> bool:
@@ -195,7 +201,7 @@ _REASON: Facet[TaskRow] = Facet("reason", "Reason", _field("reason"), section=FI
 _METRIC: Facet[TaskRow] = Facet("metric", "Metric", _field("metric"), str)
 _TOOL: Facet[TaskRow] = Facet("tool", "Step used", lambda row: row.tools, str, sort_key=str)
 _CAUSE: Facet[TaskRow] = Facet(
-    "cause", "Cause", _field("cause"), lambda _: "one of “What went wrong”", section=FIRST, is_offered=False
+    "cause", "Mistake", _field("cause"), lambda _: f"one of “{WHY}”", section=FIRST, is_offered=False
 )
 _WHY: Facet[TaskRow] = Facet("why", WHY, lambda row: row.why, words_of_cause, sort_key=place_of_cause)
 _STOP: Facet[TaskRow] = Facet("stop", "Why the episode ended", stops_of)
@@ -347,13 +353,17 @@ def with_facts(
     )
 
 
-def with_result(task: TaskRow, *, result: Result | None, columns: Sequence[Column]) -> TaskRow:
+def with_result(
+    task: TaskRow, *, result: Result | None, columns: Sequence[Column], ranking: Column, withheld: Withheld
+) -> TaskRow:
     """The row of a task with its result, if any.
 
     Args:
         task: the row without a result.
         result: of the task.
         columns: whose values are marks of a task.
+        ranking: the column that the board ranks by.
+        withheld: parts that readers may not see.
     """
     if result is None:
         return task
@@ -370,20 +380,15 @@ def with_result(task: TaskRow, *, result: Result | None, columns: Sequence[Colum
         plan_summary=result.plan_summary,
         tools=tools_of(result.plan_summary),
         ended=result.updated,
-        cause=cause_key(outcome=result.outcome, reason=result.reason, text=result.reason_text),
+        main=main_finding(
+            stored=result.causes,
+            outcome=result.outcome,
+            reason=result.reason,
+            reason_text=result.reason_text,
+            withheld=withheld,
+        ),
         episodes=episodes,
         why=why(stored=result.causes, outcome=result.outcome),
         marks=marks(columns, outcome=result.outcome, indicators=result.indicators),
+        indicators={ranking.key: result.indicators[ranking.key]} if ranking.key in result.indicators else {},
     )
-
-
-def cause_key(*, outcome: str, reason: str, text: str) -> str:
-    """The key of a fault's cause; empty for other outcomes."""
-    if outcome not in FAULTS:
-        return ""
-    return hashlib.sha256(f"{outcome}/{reason}/{pattern(text)}".encode()).hexdigest()[:10]
-
-
-def pattern(text: str) -> str:
-    """A sentence without the quotes and numbers that differ between tasks."""
-    return _VARIES.sub("…", text[:_LONGEST_PATTERN])

@@ -9,9 +9,11 @@ from uuid import UUID
 
 from evaluator.core.records import Outcome
 from evaluator.core.suites.hidden import asked_name
+from evaluator.scoring.causes.costs import Costs
 from evaluator.scoring.metrics.statistics import LEAST_VALUES
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.evaluations.causes import cause_bars
+from leaderboard.evaluations.finding_causes import gold_results
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.evaluations.results.breakdowns import FailureGroup
 from leaderboard.evaluations.results.stored_rows import task_rows
@@ -19,7 +21,15 @@ from leaderboard.evaluations.results.task_rows import Selection, TaskRow, index,
 from leaderboard.evaluations.results.task_scores import causes_version
 from leaderboard.evaluations.states import FINAL, LATEST, NewResult, describe
 from leaderboard.evaluations.visibility import shows_parts, withheld_from, withholds_tasks
-from leaderboard.evaluations.web.presenters import EvaluationPage, Gathered, Progress, gathered_from, page_of
+from leaderboard.evaluations.web.explained import costs_of_faults, sealed
+from leaderboard.evaluations.web.presenters import (
+    EvaluationPage,
+    Gathered,
+    Progress,
+    gathered_from,
+    metric_places,
+    page_of,
+)
 from leaderboard.platform.health import QUEUE, STORAGE, Code, current_health
 from leaderboard.platform.lru_cache import Mark, SharedCache
 from leaderboard.queue.place import Place, WaitsFor, place_of
@@ -75,9 +85,17 @@ _selections: SharedCache[tuple[Mark, frozenset[tuple[str, str]]], Selection] = S
 """Keyed by the gathered tasks and the query string."""
 
 
-def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) -> EvaluationPage:
-    """Assemble the page of an evaluation that was read `with_open_shards`: one query for the results, everything else
-    in memory."""
+def evaluation_page(
+    *, evaluation: Evaluation, parameters: Mapping[str, str], board: Sequence[Mapping[str, Any]] = ()
+) -> EvaluationPage:
+    """Assemble the page of an evaluation that was read `with_open_shards`: a query for the results and, if experts
+    execute the plans, one for those of gold plans; everything else in memory.
+
+    Args:
+        evaluation: to be shown.
+        parameters: the query string.
+        board: rows of the latest snapshot of its board, if it has a rank there.
+    """
     gathered = gather(evaluation)
     key = gathered.mark, frozenset(parameters.items())
     selection = _selections.get_or_make(key, lambda: select(tasks=gathered.tasks, parameters=parameters))
@@ -98,6 +116,7 @@ def evaluation_page(*, evaluation: Evaluation, parameters: Mapping[str, str]) ->
         summary=evaluation.summary or {},
         provenance=evaluation.provenance or {},
         parameters=parameters,
+        places=metric_places(rows=board, evaluation=str(evaluation.pk), suite=evaluation.suite),
     )
 
 
@@ -122,14 +141,22 @@ def gather(evaluation: Evaluation) -> Gathered:
     if gathered is None or gathered.version != version:
         rows = task_rows(evaluation) if rows is None else rows
         gathered = gathered_from(
-            rows, suite=evaluation.suite, samples=evaluation.samples, latest=latest_rows(rows), version=version
+            rows,
+            suite=evaluation.suite,
+            samples=evaluation.samples,
+            gold=gold_results(evaluation) if any(row.main for row in rows) else {},
+            latest=latest_rows(rows),
+            version=version,
         )
-        gathered = _without_single_tasks(gathered, evaluation=evaluation) if is_sealed else gathered
+        faults = costs_of_faults(rows, column=evaluation.suite.ranking_column)
+        if evaluation.perturbation or evaluation.verifies_id:
+            gathered = gathered._replace(costs=faults)
+        gathered = _without_single_tasks(gathered, evaluation=evaluation, faults=faults) if is_sealed else gathered
         _gathered.put(key, gathered)
     return gathered
 
 
-def _without_single_tasks(gathered: Gathered, *, evaluation: Evaluation) -> Gathered:
+def _without_single_tasks(gathered: Gathered, *, evaluation: Evaluation, faults: Costs) -> Gathered:
     """Remove everything that reveals the result of a single task: tasks, groups with too few tasks for an interval, and
     all groups and causes unless the evaluation has completed.
 
@@ -143,28 +170,32 @@ def _without_single_tasks(gathered: Gathered, *, evaluation: Evaluation) -> Gath
     shares = [
         part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_VALUES)) for part in gathered.breakdowns
     ]
+    name_of = _names_in_requests(evaluation)
     return gathered._replace(
         tasks=index(rows=(), suite=evaluation.suite.facets),
-        failures=_named_as_asked(gathered.failures, evaluation=evaluation),
+        failures=_renamed(gathered.failures, name_of=name_of),
         score_breakdowns=tuple(part for part in scores if part.rows) if shows else (),
         breakdowns=tuple(part for part in shares if part.rows) if shows else (),
         episodes=gathered.episodes if shows else None,
         causes=gathered.causes if shows else cause_bars(()),
+        costs=sealed(gathered.costs if shows else faults, faults=faults, name_of=name_of),
         latest=(),
     )
 
 
-def _named_as_asked(groups: Sequence[FailureGroup], *, evaluation: Evaluation) -> tuple[FailureGroup, ...]:
+def _names_in_requests(evaluation: Evaluation) -> Callable[[str], str | None]:
+    """The function that gives the id of a task in requests; None if it cannot be computed."""
     try:
-        seed = seed_of(evaluation)
+        return partial(asked_name, suite=evaluation.suite.slug, seed=seed_of(evaluation))
     except NoSeedError:
-        names: Callable[[str], str | None] = lambda _: None  # noqa: E731 - the ids cannot be computed
-    else:
-        names = partial(asked_name, suite=evaluation.suite.slug, seed=seed)
+        return lambda _: None
+
+
+def _renamed(groups: Sequence[FailureGroup], *, name_of: Callable[[str], str | None]) -> tuple[FailureGroup, ...]:
     return tuple(
         group._replace(
             causes=tuple(
-                cause._replace(examples=tuple(name for key in cause.examples if (name := names(key))))
+                cause._replace(examples=tuple(name for key in cause.examples if (name := name_of(key))))
                 for cause in group.causes
             )
         )

@@ -3,11 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 
-from evaluator.core.suites.base import IntervalMethod, Panel
+from evaluator.core.suites.base import IntervalMethod, Panel, default_columns
+from evaluator.scoring.causes.costs import Costs
+from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.causes import CauseBars, cause_bars
@@ -33,6 +36,8 @@ from leaderboard.evaluations.results.task_rows import (
     index,
     read_sort,
 )
+from leaderboard.evaluations.web.dot_plot import DotPlots, dot_plots
+from leaderboard.evaluations.web.explained import WhyBelowGold, costs_of_rows, why_below_gold
 from leaderboard.evaluations.web.line_plot import LinePlot, turn_plot
 from leaderboard.platform.lru_cache import Mark
 
@@ -49,16 +54,42 @@ class Heading(NamedTuple):
     link: str
 
 
+class MetricPlace(NamedTuple):
+    """The rank of an evaluation in one metric, among the ranked rows of its board that have a value."""
+
+    rank: int
+    planners: int
+    low: int | None = None
+    """In the metric that the board ranks by: the best rank that paired tests allow."""
+    high: int | None = None
+    """The worst one."""
+
+    @property
+    def words(self) -> str:
+        """The rank, such as `rank 2 of 9 (1 to 4)`."""
+        span = "" if self.low is None or self.low == self.high else f" ({self.low} to {self.high})"
+        return f"rank {self.rank} of {self.planners}{span}"
+
+
 class MetricCard(NamedTuple):
     """One metric of the suite with this evaluation's value, if any."""
 
     label: str
     description: str
     is_primary: bool
+    is_default: bool
+    """Whether it is shown without unfolding the others."""
     higher_is_better: bool
     is_size: bool
     """Whether it is a size of plans, which has no best value."""
     value: Mapping[str, Any] | None
+    place: MetricPlace | None
+    """None if the evaluation has no rank on its board, and for sizes."""
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower value is better; sizes have no better value."""
+        return not self.higher_is_better and not self.is_size
 
 
 class Progress(NamedTuple):
@@ -89,6 +120,8 @@ class Gathered(NamedTuple):
     episodes: EpisodeLines | None
     """For suites in turns."""
     causes: CauseBars
+    costs: Costs
+    """What each cause costs; only faults, without costs, where scored tasks are not explained."""
     total: int
     """Number of tasks, including unlisted ones."""
     done: int
@@ -119,19 +152,27 @@ class EvaluationPage(NamedTuple):
     """Identifies everything computed from all tasks in cache keys (`{% kept %}`)."""
     progress: Progress
     metrics: tuple[MetricCard, ...]
-    failures: tuple[FailureGroup, ...]
+    why: WhyBelowGold | None
+    """None before a task has run."""
     selection: Selection
     page: "Page[TaskRow]"
     headings: tuple[Heading, ...]
     provenance: list[tuple[str, str]]
     has_results: bool
-    breakdowns: tuple[Breakdown[ShareRow], ...]
-    """For suites that judge plans: the indicators by level and by group."""
-    score_breakdowns: tuple[Breakdown[ScoreRow], ...]
-    """For suites that execute plans: the mean score by kind of task."""
+    plots: DotPlots
+    """Means by kind of task."""
     episodes: EpisodesPart | None
     """For suites in turns, unless it is withheld."""
-    causes: CauseBars
+
+    @property
+    def first_metrics(self) -> list[MetricCard]:
+        """The default metrics, the one that boards rank by first."""
+        return [card for card in self.metrics if card.is_default]
+
+    @property
+    def further_metrics(self) -> list[MetricCard]:
+        """The other metrics, in the order of the suite's columns."""
+        return [card for card in self.metrics if not card.is_default]
 
     @property
     def first_filters(self) -> list[Filter]:
@@ -152,7 +193,13 @@ class EvaluationPage(NamedTuple):
 
 
 def gathered_from(
-    rows: Sequence[TaskRow], *, suite: Suite, samples: int, latest: Sequence[TaskRow] = (), version: Hashable = None
+    rows: Sequence[TaskRow],
+    *,
+    suite: Suite,
+    samples: int,
+    gold: Mapping[str, TaskScore] = MappingProxyType({}),
+    latest: Sequence[TaskRow] = (),
+    version: Hashable = None,
 ) -> Gathered:
     """Everything that the page computes from all tasks.
 
@@ -160,6 +207,7 @@ def gathered_from(
         rows: the tasks with their results.
         suite: of the tasks.
         samples: of each task.
+        gold: results of gold plans under the same conditions, by task; empty if they are not known.
         latest: the tasks that ended last, the latest first.
         version: of the results.
     """
@@ -179,6 +227,9 @@ def gathered_from(
         else (),
         episodes=episode_lines(rows) if suite.has(Panel.TRANSCRIPT) else None,
         causes=cause_bars((row.outcome, row.why) for row in rows),
+        costs=costs_of_rows(
+            rows, column=suite.ranking_column, samples=samples, has_experts=suite.runs_experts, gold=gold
+        ),
         total=len(rows),
         done=sum(row.outcome != PENDING and not row.was_left_out for row in rows),
         counts=tuple((outcome, counted[outcome]) for outcome in OUTCOME_ORDER),
@@ -195,6 +246,7 @@ def page_of(
     summary: Mapping[str, Any],
     provenance: Mapping[str, Any],
     parameters: Mapping[str, str],
+    places: Mapping[str, MetricPlace] = MappingProxyType({}),
 ) -> EvaluationPage:
     """Assemble the page.
 
@@ -206,21 +258,25 @@ def page_of(
         summary: means and intervals, as `Evaluation.summary`; empty before they are computed.
         provenance: of the results.
         parameters: the query string.
+        places: ranks by metric (`metric_places`).
     """
     return EvaluationPage(
         mark=gathered.mark,
         progress=progress,
-        metrics=_metric_cards(suite=suite, summary=summary),
-        failures=gathered.failures,
+        metrics=_metric_cards(suite=suite, summary=summary, places=places),
+        why=why_below_gold(gathered.costs, metric=suite.ranking_column.label),
         selection=selection,
         page=Paginator(selection.rows, TASKS_PER_PAGE).get_page(parameters.get("page")),
         headings=_headings(sort=parameters.get("sort", ""), shows_marks=not suite.runs_experts),
         provenance=flatten(provenance),
         has_results=progress.done > 0,
-        breakdowns=gathered.breakdowns,
-        score_breakdowns=gathered.score_breakdowns,
+        plots=dot_plots(
+            scores=gathered.score_breakdowns,
+            shares=gathered.breakdowns,
+            column=suite.ranking_column,
+            metrics=summary.get("metrics") or {},
+        ),
         episodes=_episodes_part(suite=suite, lines=gathered.episodes),
-        causes=gathered.causes,
     )
 
 
@@ -234,18 +290,54 @@ def _episodes_part(*, suite: Suite, lines: EpisodeLines | None) -> EpisodesPart 
     return EpisodesPart(lines=lines, plot=plot, gained=gained, digits=digits, has_samples=has_samples)
 
 
-def _metric_cards(*, suite: Suite, summary: Mapping[str, Any]) -> tuple[MetricCard, ...]:
+def metric_places(*, rows: Sequence[Mapping[str, Any]], evaluation: str, suite: Suite) -> dict[str, MetricPlace]:
+    """The ranks of an evaluation in each metric; empty if it has no rank.
+
+    Args:
+        rows: of the latest snapshot of its board.
+        evaluation: its id.
+        suite: of the board.
+    """
+    own = next((row for row in rows if row["evaluation"] == evaluation), None)
+    if own is None or own["rank"] is None:
+        return {}
+    ranked = [row["metrics"] for row in rows if row["rank"] is not None]
+    places = {}
+    for column in suite.shown_columns:
+        means = [value["mean"] for metrics in ranked if (value := metrics.get(column.key)) and column.ordered]
+        mean = (own["metrics"].get(column.key) or {}).get("mean")
+        if mean is None or not means:
+            continue
+        sign = 1 if column.higher_is_better else -1
+        places[column.key] = MetricPlace(1 + sum(sign * other > sign * mean + _SAME for other in means), len(means))
+    key = suite.ranking_column.key
+    if key in places:
+        places[key] = MetricPlace(own["rank"], places[key].planners, own["rank_low"], own["rank_high"])
+    return places
+
+
+_SAME = 1e-12
+"""Tolerance for rounding errors of means."""
+
+
+def _metric_cards(
+    *, suite: Suite, summary: Mapping[str, Any], places: Mapping[str, MetricPlace]
+) -> tuple[MetricCard, ...]:
+    """The cards in the order of the suite's columns, the one that boards rank by first."""
     measured = summary.get("metrics") or {}
+    default = {column.key for column in default_columns(suite.columns)}
     return tuple(
         MetricCard(
             label=column.label,
             description=column.description,
             is_primary=column.primary,
+            is_default=column.key in default,
             higher_is_better=column.higher_is_better,
             is_size=not column.ordered,
             value=ranged(metrics=measured, column=column),
+            place=places.get(column.key),
         )
-        for column in suite.shown_columns
+        for column in sorted(suite.shown_columns, key=lambda column: not column.primary)
     )
 
 

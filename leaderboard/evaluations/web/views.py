@@ -78,11 +78,14 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     if evaluation.state in states.FINAL:
         reruns = visible_evaluations(request.user).filter(submission__rerun_of=evaluation).order_by("created")
     offered: Sequence[Mapping[str, Any]] = ()
-    if sharing.snapshot is not None and can_be_compared(evaluation):
-        offered = best_of_rows(rows=content_of(sharing.snapshot).rows, evaluation=evaluation)
+    board = content_of(sharing.snapshot).rows if sharing.snapshot is not None else ()
+    if board and can_be_compared(evaluation):
+        offered = best_of_rows(rows=board, evaluation=evaluation)
     context = {
         **_names(evaluation),
-        "page": evaluation_page(evaluation=evaluation, parameters=request.GET.dict()),
+        "page": evaluation_page(
+            evaluation=evaluation, parameters=request.GET.dict(), board=board if sharing.place else ()
+        ),
         "tasks_withheld": when_public(evaluation) if withholds_tasks(reader=None, of=evaluation) else "",
         "kept_query": query_of(suite=evaluation.suite, parameters=request.GET.dict()),
         "is_owner": request.user.pk == evaluation.submission.planner.owner_id,

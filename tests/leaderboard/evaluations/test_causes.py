@@ -1,9 +1,17 @@
 """How many tasks have each cause, and faults grouped by cause, without a database."""
 
 from evaluator.scoring.causes.taxonomy import Cause
-from leaderboard.evaluations.causes import NOT_FOUND, cause_bars, place_of_cause, why, words_of_cause
+from leaderboard.evaluations.causes import (
+    NOT_FOUND,
+    cause_bars,
+    main_finding,
+    place_of_cause,
+    why,
+    words_of_cause,
+)
 from leaderboard.evaluations.results.breakdowns import MOST_CAUSES, failures
-from leaderboard.evaluations.results.task_rows import TaskRow, cause_key, pattern
+from leaderboard.evaluations.results.task_rows import TaskRow
+from leaderboard.evaluations.withheld import Withheld
 
 
 def test_bars_come_by_frequency_with_their_share_of_the_tasks_that_ran():
@@ -56,9 +64,10 @@ def test_every_value_of_the_filter_has_words_and_a_place():
 
 def fault(key: str, text: str, *, outcome: str = "planner_fault", reason: str = "invalid_plan") -> TaskRow:
     """A row as `task_rows.py` makes it."""
+    main = main_finding(stored=None, outcome=outcome, reason=reason, reason_text=text, withheld=Withheld())
     return TaskRow(
         key=key, position=int(key), text="", structure="linear", metric="ViT",
-        outcome=outcome, reason=reason, reason_text=text, cause=cause_key(outcome=outcome, reason=reason, text=text),
+        outcome=outcome, reason=reason, reason_text=text, main=main,
     )  # fmt: skip
 
 
@@ -96,6 +105,5 @@ def test_the_most_frequent_causes_are_shown_the_others_counted_and_what_is_no_fa
     (group,) = failures(rows)
     assert [cause.sentence for cause in group.causes] == list("hgfed")
     assert group.further == len(letters) - MOST_CAUSES
-    assert cause_key(outcome="not_run", reason="no_expert", text="There is none.") == ""
+    assert fault("0", "There is none.", outcome="not_run", reason="no_expert").cause == ""
     assert failures([fault("0", "", outcome="scored", reason="")]) == []
-    assert len(pattern("word " * 10_000)) <= 300

@@ -9,7 +9,7 @@ from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.scoring.causes.costs import Costs, ExplainedTask, costs_of
 from evaluator.scoring.causes.explanation import FROM_BEST, cause_line, explanation, headline
-from evaluator.scoring.causes.sentences import pattern, sentence_of
+from evaluator.scoring.causes.sentences import mistake_key, pattern, sentence_of
 from evaluator.scoring.causes.taxonomy import Cause, Finding
 from evaluator.scoring.metrics.aggregate import TaskScore
 from tests.evaluator.scoring.causes.labelled import cases
@@ -85,6 +85,8 @@ def test_sentences_that_differ_in_names_and_numbers_are_one_mistake():
     other = replace(TEXT, step="s7", given="“cat”")
     assert pattern(sentence_of(TEXT)) == pattern(sentence_of(other))
     assert pattern(sentence_of(WRONG)) != pattern(sentence_of(MISSING))
+    assert mistake_key(TEXT) == mistake_key(other) != mistake_key(WRONG)
+    assert len(pattern("word " * 10_000)) <= 300
 
 
 SOLVED = Column(

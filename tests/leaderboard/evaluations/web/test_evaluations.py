@@ -114,9 +114,9 @@ def test_an_endpoint_address_is_shown_to_its_owner_only(client: Client):
 def test_scores_are_broken_down_by_kind_of_task_with_links_that_filter(client: Client, evaluation: Evaluation):
     html = client.get(address(evaluation)).content.decode()
     part = html[html.index("By kind of task") :]
-    assert "Scores by degradation" in part
+    assert "<caption>Overall by degradation" in part
     assert 'href="?degradation=noise#results"' in part
-    assert "Scores by structure" not in part, "all tasks that have a score are linear"
+    assert "Overall by structure" not in part, "all tasks that have a score are linear"
 
 
 def test_what_is_kept_of_a_page_is_neither_of_other_filters_nor_from_before_a_result(

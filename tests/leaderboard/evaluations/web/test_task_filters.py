@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from evaluator.controlllm.toolbench.suite import FACETS as TOOLBENCH
 from evaluator.core.suites.facets import Facet, Facets
 from evaluator.openagi.suite import FACETS as OPENAGI
+from evaluator.scoring.causes.taxonomy import Cause, Finding
 from leaderboard.evaluations.results.filters import MANY
 from leaderboard.evaluations.results.task_rows import (
     Selection,
@@ -19,7 +20,7 @@ from leaderboard.evaluations.results.task_rows import (
 )
 from leaderboard.evaluations.results.task_rows import select as select_tasks
 
-RESULT = frozenset({"text", "reason", "reason_text", "score", "seconds", "plan_summary", "tools", "cause", "metric"})
+RESULT = frozenset({"text", "reason", "reason_text", "score", "seconds", "plan_summary", "tools", "metric"})
 
 
 def row(key: str, outcome: str = "scored", **fields) -> TaskRow:
@@ -29,6 +30,10 @@ def row(key: str, outcome: str = "scored", **fields) -> TaskRow:
     facets = {name: value for name, value in fields.items() if name not in RESULT}
     facets = {name: (value,) if isinstance(value, str) else value for name, value in facets.items() if value}
     return TaskRow(key=key, outcome=outcome, facets=facets, **values)
+
+
+def fault(key: str, text: str) -> TaskRow:
+    return row(key, "planner_fault")._replace(main=Finding(cause=Cause.TIMEOUT, given=text))
 
 
 def select(*, rows: Sequence[TaskRow], parameters: Mapping[str, str], suite: Facets = OPENAGI) -> Selection:
@@ -46,12 +51,12 @@ def test_the_search_wants_every_word_whatever_its_case():
 
 
 def test_a_cause_is_shown_as_a_filter_only_where_it_is_set():
-    rows = [row("0", "planner_fault", cause="aa"), row("1", "planner_fault", cause="bb")]
+    rows = [fault("0", "It was late."), fault("1", "It never came.")]
     assert "cause" not in [group.name for group in select(rows=rows, parameters={}).filters]
-    selection = select(rows=rows, parameters={"cause": "bb"})
+    selection = select(rows=rows, parameters={"cause": rows[1].cause})
     assert [one.key for one in selection.rows] == ["1"]
     (choice,) = next(group for group in selection.filters if group.name == "cause").choices
-    assert (choice.value, choice.count, choice.chosen) == ("bb", 1, True)
+    assert (choice.value, choice.count, choice.chosen) == (rows[1].cause, 1, True)
 
 
 def test_a_facet_with_one_value_is_offered_if_it_is_set_and_one_with_many_is_a_list():
