@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from evaluator.core.records import Outcome, ResultRecord, TextPair
@@ -12,6 +13,7 @@ from evaluator.core.suites.base import Task as LibraryTask
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.results.figures import Mark, arbiter_words, marks
 from leaderboard.evaluations.results.filters import in_words
+from leaderboard.evaluations.web.tasks.faults_shown import ShownFault
 from leaderboard.evaluations.withheld import open_attributes
 
 _STEP = re.compile(r"\bstep (\d+) \(")
@@ -38,6 +40,8 @@ class CallLine(NamedTuple):
     tool: str
     arguments: tuple[tuple[str, str], ...]
     outputs: tuple[tuple[str, str], ...]
+    faults: tuple[ShownFault, ...] = ()
+    """Findings of the step."""
 
 
 class PlanningPage(NamedTuple):
@@ -63,7 +67,6 @@ class PlanningPage(NamedTuple):
     arbiter: str
     """The arbiter of the pairs; empty without one."""
     further: tuple[tuple[str, str], ...]
-    calls: tuple[CallLine, ...]
     gold_calls: tuple[CallLine, ...]
 
 
@@ -81,7 +84,6 @@ def planning_page(
     suite = task.suite
     attributes = task.attributes if shows_gold else open_attributes(task.attributes, suite=suite)
     parts = tuple(str(part) for part in attributes.get("parts") or ())
-    plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
     indicators = record.indicators if record is not None else {}
     explanations = record.explanations if record is not None else {}
     files = None
@@ -108,7 +110,6 @@ def planning_page(
         by_rules=by_rules,
         arbiter=arbiter_words(record.arbiter) if record is not None and record.arbiter else "",
         further=further_figures(suite=suite, indicators=indicators),
-        calls=calls(plan),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
     )
 
@@ -134,14 +135,17 @@ def defects(flags: Sequence[str], *, defined: Sequence[Defect]) -> tuple[Defect,
     return tuple(known.get(flag) or Defect(name=flag, description="") for flag in flags)
 
 
-def calls(plan: Mapping[str, Any]) -> tuple[CallLine, ...]:
-    """The steps of a `plan/1` as text."""
+def calls(
+    plan: Mapping[str, Any], *, faults: Mapping[str, tuple[ShownFault, ...]] = MappingProxyType({})
+) -> tuple[CallLine, ...]:
+    """The steps of a `plan/1` as text, with their findings by the id of the step."""
     return tuple(
         CallLine(
             id=step["id"],
             tool=step["tool"],
             arguments=tuple((step.get("inputs") or {}).items()),
             outputs=tuple((step.get("outputs") or {}).items()),
+            faults=faults.get(step["id"], ()),
         )
         for step in plan.get("steps") or ()
     )

@@ -5,25 +5,27 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from evaluator.core.plans.abstaining import reason_received
-from evaluator.core.records import ResultRecord
+from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Panel
 from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.facets import MODALITY, STRUCTURE
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
-from evaluator.scoring.causes.taxonomy import Finding
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import RAN, read_findings
 from leaderboard.evaluations.results.figures import sentence_in_place_of_steps
 from leaderboard.evaluations.results.filters import in_words
 from leaderboard.evaluations.results.task_rows import modality_of, raw_values, words_of
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
+from leaderboard.evaluations.web.tasks.faults_shown import Faults, ShownFault, faults_of
 from leaderboard.evaluations.web.tasks.grids_shown import GridsPage, grids_page
 from leaderboard.evaluations.web.tasks.plan_graph import Differences, Graph, Marks, differences, draw
 from leaderboard.evaluations.web.tasks.planning_presenters import (
+    CallLine,
     NoteBlock,
     PlanningPage,
+    calls,
     further_figures,
     note_blocks,
     planning_page,
@@ -42,6 +44,7 @@ from leaderboard.evaluations.web.tasks.transcript_shown import (
     ShownTranscript,
     gold_solution,
     shown_transcripts,
+    with_faults,
 )
 from leaderboard.evaluations.withheld import Withheld
 
@@ -71,8 +74,13 @@ class TaskPage(NamedTuple):
     samples: SamplesPage | None
     steps: tuple[StepTotal, ...]
     """Totals of the steps over all samples."""
-    findings: tuple[Finding, ...] | None
-    """Visible causes of a score below the gold score; None if they are unknown or the task has not run."""
+    faults: Faults | None
+    """Why it is below the gold score, by place; empty at the gold score. None if it is not known, and for tasks that
+    have not run."""
+    explains: bool
+    """Whether there are faults of the planner to show; those of the site are a notice."""
+    calls: tuple[CallLine, ...]
+    """The steps of the plan as text, each with its faults; empty if the drawing shows all."""
     figures: tuple[tuple[str, str], ...]
     """For suites that execute plans: names and values of further figures of the plan."""
     score_words: str
@@ -170,19 +178,28 @@ def task_page(
             reading=reading,
             catalogue=library.catalogue if library else None,
         )
-    ran = result is not None and result.outcome in RAN
+    transcripts = shown_transcripts(record) if record else ()
+    plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
+    known = read_findings(result.causes, withheld=withheld) if result is not None and result.outcome in RAN else None
+    faults = None
+    if known is not None:
+        steps = {step["id"] for step in plan.get("steps") or ()}
+        faults = faults_of(known, steps=steps, turns=max((len(one.turns) for one in transcripts), default=0))
+    by_step = faults.by_step if faults is not None else {}
     return TaskPage(
         facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
         record=record,
         record_missing=is_lost,
-        graph=drawing.plan(record=record, differs=differs),
+        graph=drawing.plan(record=record, differs=differs, faults=by_step),
         no_steps=no_steps,
         abstention_reason=reason or "",
         gold=drawing.gold(gold=gold, differs=differs),
         differences=differs,
         samples=sample_page,
         steps=step_totals(open_record) if open_record else (),
-        findings=read_findings(result.causes, withheld=withheld) if result is not None and ran else None,
+        faults=faults,
+        explains=bool(known) and result is not None and result.outcome != Outcome.INFRA_FAULT,
+        calls=calls(plan, faults=by_step) if judged or by_step else (),
         figures=figures,
         score_words=score_in_words(open_record) if open_record else "",
         received=received[:MAX_RECEIVED],
@@ -192,7 +209,7 @@ def task_page(
         record_url=record_url if open_record and not withheld.plan else "",
         planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
         grids=task_grids(task=task, record=record, split=split, withheld=withheld),
-        transcripts=shown_transcripts(record) if record else (),
+        transcripts=with_faults(transcripts, faults=faults) if faults is not None else transcripts,
         transcripts_left_out=max(0, len(record.transcripts) - MOST_TRANSCRIPTS) if record else 0,
         gold_solution=gold_solution(gold) if record and record.transcripts else None,
         notes=note_blocks(record.planner_notes) if record else (),
@@ -266,7 +283,13 @@ class _Drawing:
             return None
         return differences(plan=record.plan, gold=gold, resources=self._resources)
 
-    def plan(self, *, record: ResultRecord | None, differs: Differences | None) -> Graph | None:
+    def plan(
+        self,
+        *,
+        record: ResultRecord | None,
+        differs: Differences | None,
+        faults: Mapping[str, tuple[ShownFault, ...]],
+    ) -> Graph | None:
         if record is None or not isinstance(record.plan, dict):
             return None
         judged = step_problems(record=record, suite=self._suite) if self._judged and self._suite else {}
@@ -280,6 +303,8 @@ class _Drawing:
                 problems.setdefault(problem.step, in_words(problem.code))
             for sample in record.samples:
                 problems |= {run.step: FAILED_WHEN_RUN for run in sample.steps if run.error}
+        for step, (first, *_) in faults.items():
+            problems.setdefault(step, first.label.lower())
         marks = Marks(
             problems=problems,
             conflicts=frozenset(conflicts),

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from evaluator.core.records import ResultRecord
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
 from leaderboard.evaluations.web.tasks.artefacts_shown import ShownValue, shown_value
+from leaderboard.evaluations.web.tasks.faults_shown import Faults, ShownFault
 from leaderboard.evaluations.web.tasks.grids_shown import CodeLine, code_lines
 
 MOST_TRANSCRIPTS = 8
@@ -60,6 +61,8 @@ class ShownTurn(NamedTuple):
     tokens: str
     """Tokens of the prompt and of the answer, in words; empty if unknown."""
     received: tuple[str, ...]
+    faults: tuple[ShownFault, ...] = ()
+    """Findings of the turn."""
 
 
 class GoldStep(NamedTuple):
@@ -108,6 +111,15 @@ def shown_transcripts(record: ResultRecord) -> tuple[ShownTranscript, ...]:
         shown_transcript(transcript, label=f"Sample {transcript.sample + 1}, " if several else "")
         for transcript in record.transcripts[:MOST_TRANSCRIPTS]
     )
+
+
+def with_faults(transcripts: tuple[ShownTranscript, ...], *, faults: Faults) -> tuple[ShownTranscript, ...]:
+    """Transcripts with the findings of their turns, in the first episode that is not right."""
+    place = next((place for place, one in enumerate(transcripts) if one.is_right is not True), None)
+    if place is None or not faults.of_turns:
+        return transcripts
+    turns = tuple(turn._replace(faults=faults.in_turn(turn.number)) for turn in transcripts[place].turns)
+    return (*transcripts[:place], transcripts[place]._replace(turns=turns), *transcripts[place + 1 :])
 
 
 def gold_solution(gold: Mapping[str, Any] | None) -> GoldSolution | None:

@@ -133,7 +133,7 @@ class TestTask:
             'id="gold-text"',
             "Planner response",
             FALSE_FILE,
-            ">Problems<",
+            "Invented resource</strong></a> Step 1 (",
         ):
             assert expected in html, expected
         assert html.count('class="node step failing"') == 1
@@ -159,7 +159,7 @@ class TestTask:
 
     def test_a_reply_that_is_no_plan_is_shown_as_it_came(self, client, evaluation):
         html = task_page(client, evaluation, "count_object/0")
-        assert "Unparsable plan." in html
+        assert "Unreadable</strong></a> The answer cannot be read" in html
         assert "Each indicator has its worst value" in html
         assert NO_PLAN in html
         assert re.findall(r'class="mark bad">(\w+ \d)<', html) == [

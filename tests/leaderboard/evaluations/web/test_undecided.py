@@ -86,7 +86,7 @@ def test_the_evaluation_page_shows_the_range_also_by_group_and_filters_by_undeci
     assert RANGE in html
     groups = html.split("<caption>SE by group")[1].split("</table>")[0]
     ranges = re.findall(r'class="open" x1="0.0%" x2="100.0%"', groups)
-    assert len(ranges) == groups.count('"value">0.000 – 1.000') == 3
+    assert len(ranges) == groups.count('class="value">0.000 \N{EN DASH} 1.000') == 3
     undecided, solved = (read(client, f"{path}?SE={value}") for value in ("undecided", "1"))
     assert f"{UNDECIDED} of 120 shown" in re.sub(r"\s+", " ", undecided)
     assert "SE undecided" in undecided
