@@ -213,7 +213,7 @@ class EvaluationState(models.TextChoices):
     LAUNCHING = "launching", "Launching"
     RUNNING = "running", "Running"
     AGGREGATING = "aggregating", "Aggregating"
-    ON_HOLD = "on_hold", "Waiting for its owner"
+    ON_HOLD = "on_hold", "On hold"
     """Some tasks are `infra_fault`: the owner resumes them or accepts them as `planner_fault`."""
     COMPLETED = "completed", "Completed"
     FAILED = "failed", "Failed"

@@ -108,7 +108,7 @@ def test_an_end_that_is_only_learned_by_asking_shows_the_whole_page_anew(page: P
     page.goto(f"/evaluations/{running.pk}/")
     expect(page.locator("[data-live=state]")).to_have_text("Running")
     at_the_database(lambda: Evaluation.objects.filter(pk=running.pk).update(state="on_hold"))
-    expect(page.locator("[data-live=state]")).to_have_text("Waiting for its owner", timeout=PATIENCE)
+    expect(page.locator("[data-live=state]")).to_have_text("On hold", timeout=PATIENCE)
     expect(page.locator("#live[data-progress]")).to_have_count(0)
     asked = []
     page.on("request", lambda request: asked.append(request.url))

@@ -92,7 +92,7 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
         Cause.INVALID: _Words("invalid plan", "The plan breaks a rule of its form, such as two steps with one name."),
         Cause.WEAK_EXPERT: _Words(
             "right plan, weak expert",
-            "The plan is a sufficient one; its experts did not reach the gold score.",
+            "The plan is sufficient, but its experts did not reach the gold score.",
         ),
         Cause.UNDECIDED: _Words("undecided", "The judge's rules do not decide whether the plan's texts are right."),
         Cause.WRONG_ANSWER: _Words("wrong final answer", "All turns were run; the final answer is not right."),

@@ -256,6 +256,8 @@ class ShownReport:
                 ),
                 result=self._row_result(task.key),
                 columns=columns,
+                ranking=suite.ranking_column,
+                withheld=Withheld(),
             )
             for task in self.tasks.values()
         )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from evaluator.core.plans.abstaining import reason_received
@@ -179,7 +180,7 @@ def task_page(
             catalogue=library.catalogue if library else None,
         )
     transcripts = shown_transcripts(record) if record else ()
-    plan = record.plan if record is not None and isinstance(record.plan, dict) else {}
+    plan: Mapping[str, Any] = record.plan if record is not None and isinstance(record.plan, dict) else {}
     known = read_findings(result.causes, withheld=withheld) if result is not None and result.outcome in RAN else None
     faults = None
     if known is not None:
@@ -288,7 +289,7 @@ class _Drawing:
         *,
         record: ResultRecord | None,
         differs: Differences | None,
-        faults: Mapping[str, tuple[ShownFault, ...]],
+        faults: Mapping[str, tuple[ShownFault, ...]] = MappingProxyType({}),
     ) -> Graph | None:
         if record is None or not isinstance(record.plan, dict):
             return None
