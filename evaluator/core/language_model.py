@@ -24,6 +24,8 @@ class Ability(StrEnum):
     """Compute the probabilities of given continuations."""
     CONSTRAIN = "constrain"
     """Continue a text only with names that a `Constraint` allows, and search several beams."""
+    CALL_TOOLS = "call_tools"
+    """Answer with calls of tools whose definitions accompany the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,26 @@ class Message:
 
     role: Literal["system", "user", "assistant"]
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool that a language model may call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, JsonValue] = field(hash=False)
+    """JSON schema of the object of arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool by a language model, as its service returned it."""
+
+    id: str
+    name: str
+    arguments: str
+    """The text of a JSON object, unless the model wrote something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +99,10 @@ class GenerateCall:
     constraint: Constraint | None = None
     beams: int = 1
     """How many of the most probable completions to search for; more than 1 needs a constraint."""
+    tools: tuple[ToolDefinition, ...] = ()
+    """Tools that the model may call; needs the ability `CALL_TOOLS`."""
+    schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
+    """JSON schema of the completion, for models that can keep to one; others ignore it."""
 
     def in_run(self, run: int) -> "GenerateCall":
         """The call in one of several runs of a planner, from 0: above temperature 0, each run has its own seed."""
@@ -111,12 +137,20 @@ class Usage:
     """Tokens of one call or of several together."""
 
     prompt_tokens: int = 0
+    """Tokens of the prompt, including cached ones."""
     completion_tokens: int = 0
+    """Tokens of the completion, including those of reasoning."""
+    cached_tokens: int = 0
+    """Tokens of the prompt that the service read from its cache."""
+    reasoning_tokens: int = 0
+    """Tokens of the completion that the model spent on reasoning."""
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 
 
@@ -141,6 +175,8 @@ class Completion:
     """Whether it reached `max_tokens`."""
     beams: tuple[Beam, ...] = ()
     """The most probable first; empty for a single completion without a constraint."""
+    calls: tuple[ToolCall, ...] = ()
+    """The calls of tools, in the order of the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class ModelNameError(LookupError):
 class DeferredModel:
     """A `LanguageModel` on this machine, loaded by its first call. Thread-safe."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.GENERATE, Ability.SCORE, Ability.CONSTRAIN})
 
     def __init__(self, *, name: str, load: "Callable[[], LocalModel]") -> None:
         self.name = name

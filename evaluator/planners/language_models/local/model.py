@@ -131,7 +131,7 @@ _Result = Answer | Failure
 class LocalModel:
     """A `LanguageModel` of a network on this machine."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.GENERATE, Ability.SCORE, Ability.CONSTRAIN})
 
     def __init__(
         self,

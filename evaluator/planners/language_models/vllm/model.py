@@ -60,7 +60,7 @@ class _Prompt:
 class VllmModel:
     """A `LanguageModel` behind vLLM."""
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.GENERATE, Ability.SCORE, Ability.CONSTRAIN})
 
     def __init__(
         self, api: VllmApi, *, name: str, facts: ModelFacts, answer_seconds: float = 180.0, call_seconds: float = 50.0
