@@ -1,4 +1,5 @@
-"""The first lines of a board: who is best, by how much, and which ranks cannot be told apart."""
+"""The first lines of a board: who is best, by how much, which ranks cannot be told apart, and what speaks against the
+order."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -36,18 +37,26 @@ class RankedRow:
     """The share of exact plans; None on suites without them."""
 
 
-def sentences(
-    *, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column] = (), place: str = "This board"
-) -> list[Sentence]:
-    """The sentences of a board, at most six: who leads, then what the other metrics and random plans say against it.
+def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str = "This board") -> list[Sentence]:
+    """Who leads, which ranks cannot be told apart, and what the board can detect: at most four sentences.
+
+    Args:
+        summary: of the board.
+        rows: the ranked ones, in their order.
+        place: subject of the sentence about the resolution.
+    """
+    return list(_sentences(summary=summary, rows=rows, place=place))
+
+
+def remarks(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column]) -> list[Sentence]:
+    """What other metrics and random plans say against the order, at most two sentences.
 
     Args:
         summary: of the board.
         rows: the ranked ones, in their order.
         columns: of the suite, for the names of metrics.
-        place: subject of the sentence about the resolution.
     """
-    said = list(_sentences(summary=summary, rows=rows, place=place))
+    said: list[Sentence] = []
     if disagreement := _disagreement(summary.agreements or (), columns=columns):
         said.append((disagreement,))
     if summary.random_plans is not None:

@@ -11,7 +11,7 @@ from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
 from evaluator.core.suites import base
-from evaluator.scoring.board_sentences import sentences
+from evaluator.scoring.board_sentences import RankedRow, Sentence, remarks, sentences
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import ranged, undecided_notes
 from leaderboard.boards.anchors import Baseline, baseline_of
@@ -413,9 +413,21 @@ def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
     not one for each planner."""
     if content.summary is None:
         return []
-    evaluations = [row["evaluation"] for row in content.rows if row["rank"] is not None]
     rows = ranked_rows(rows=content.rows, column=suite.ranking_column)
-    said = sentences(summary=content.summary, rows=rows, columns=suite.columns)
+    return _parts(sentences(summary=content.summary, rows=rows), rows=rows, content=content)
+
+
+def remarks_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
+    """What other metrics and random plans say against the order of a board; empty as for `answer_of`."""
+    if content.summary is None:
+        return []
+    rows = ranked_rows(rows=content.rows, column=suite.ranking_column)
+    said = remarks(summary=content.summary, rows=rows, columns=suite.columns)
+    return _parts(said, rows=rows, content=content)
+
+
+def _parts(said: Sequence[Sentence], *, rows: Sequence[RankedRow], content: BoardContent) -> list[list[Part]]:
+    evaluations = [row["evaluation"] for row in content.rows if row["rank"] is not None]
 
     def part(text: str | int) -> Part:
         return Part(typeset(text), "") if isinstance(text, str) else Part(rows[text].name, evaluations[text])

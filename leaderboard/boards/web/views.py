@@ -26,7 +26,7 @@ from leaderboard.boards.services import (
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import own_published, unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_figures
-from leaderboard.boards.web.presenters import answer_of, board_table, comparison_links, progress_rows
+from leaderboard.boards.web.presenters import answer_of, board_table, comparison_links, progress_rows, remarks_of
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
 from leaderboard.catalog.metric_words import words_of_metric
@@ -134,6 +134,7 @@ def _table_context(
         "page_sizes": PAGE_SIZES,
         "usual_page_size": PER_PAGE,
         "answer": answer_of(suite=suite, content=content),
+        "remarks": remarks_of(suite=suite, content=content),
         "metrics": [words_of_metric(column) for column in suite.shown_columns],
         "arbiter": _arbiter(suite=suite, content=content),
         "table": board_table(

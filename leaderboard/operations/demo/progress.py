@@ -14,7 +14,7 @@ from rich.table import Column, Table
 
 from evaluator.core.records import Outcome
 from evaluator.core.signatures.statements import BoardSummary
-from evaluator.scoring.board_sentences import plain, sentences
+from evaluator.scoring.board_sentences import plain, remarks, sentences
 from evaluator.scoring.metrics.statistics import TOO_FEW, ends_of
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.ranking import ranked_rows
@@ -173,7 +173,8 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
         shown += cells
     summary = BoardSummary.model_validate(snapshot.content["summary"])
     rows = ranked_rows(rows=snapshot.content["rows"], column=snapshot.suite.ranking_column)
-    said = sentences(summary=summary, rows=rows, columns=snapshot.suite.columns)
+    said = sentences(summary=summary, rows=rows)
+    said += remarks(summary=summary, rows=rows, columns=snapshot.suite.columns)
     console.print(*(plain(sentence, rows=rows) for sentence in said), markup=False)
     console.print(table)
     if any(cell.endswith(_NO_INTERVAL) for cell in shown):

@@ -16,7 +16,7 @@ from evaluator.scoring.board_agreement import (
     rank_correlation,
     with_agreement,
 )
-from evaluator.scoring.board_sentences import RankedRow, plain, sentences
+from evaluator.scoring.board_sentences import RankedRow, plain, remarks
 from evaluator.scoring.board_table import RANDOM
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -48,16 +48,14 @@ def summary_of(rows: list[RowFigures]) -> BoardSummary:
 
 
 def said(rows: list[RowFigures], columns: tuple[Column, ...] = COLUMNS) -> str:
-    """The sentences about agreement and random plans."""
+    """The remarks on a board."""
     ranked = [
         RankedRow(name=f"P{row.rank}", rank=row.rank, mean=row.means["overall"], exact=row.means.get(EXACT))
         for row in rows
         if row.rank is not None
     ]
-    without = sentences(summary=BoardSummary(leaders=1), rows=ranked, columns=columns)
-    found = sentences(summary=summary_of(rows), rows=ranked, columns=columns)
-    assert found[: len(without)] == without
-    return " ".join(plain(sentence, rows=ranked) for sentence in found[len(without) :])
+    found = remarks(summary=summary_of(rows), rows=ranked, columns=columns)
+    return " ".join(plain(sentence, rows=ranked) for sentence in found)
 
 
 class TestRankCorrelation:
@@ -135,7 +133,7 @@ class TestSentences:
         rows = board(*({"overall": 1 - row / 10, **dict.fromkeys(keys, row / 10)} for row in range(5)))
         ranked = [RankedRow(name="P", rank=row.rank, mean=row.means["overall"]) for row in rows]
         summary = with_agreement(BoardSummary(leaders=1), rows=rows, columns=columns)
-        [*_, (text,)] = sentences(summary=summary, rows=ranked, columns=columns)
+        [(text,)] = remarks(summary=summary, rows=ranked, columns=columns)
         assert text == (
             "M0, M1 and 3 more metrics order the planners differently (Spearman's rank correlation with Overall "
             "below 0.5)."

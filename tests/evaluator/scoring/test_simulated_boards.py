@@ -89,7 +89,7 @@ class Board:
         summary = with_agreement(tests.summary, rows=[figures_of(row) for row in ranked], columns=[column])
         rows = [to_row(row, tests=tests.count) for row in ranked]
         shown = ranked_rows(rows=rows, column=column)
-        said = sentences(summary=summary, rows=shown, columns=[column])
+        said = sentences(summary=summary, rows=shown)
         return rows, [plain(sentence, rows=shown) for sentence in said]
 
     def _metrics(self, name: str) -> dict[str, MetricValue]:

@@ -48,11 +48,11 @@ def make_board(*exact: float, owner: User | None = None) -> tuple[Suite, list[Ev
 
 def answer(html: str) -> str:
     """The first lines as text."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", "", html.split('<p class="answer">')[1].split("</p>")[0])).split())
+    return " ".join(unescape(re.sub(r"<[^>]+>", "", html.split('<div class="answer">')[1].split("</div>")[0])).split())
 
 
 def comparisons(html: str) -> dict[str, list[str]]:
-    links = re.findall(r'<a href="/compare/\?([^"]+)">([^<]+)</a>', html.split("answer-links")[1].split("</span>")[0])
+    links = re.findall(r'class="comparison" href="/compare/\?([^"]+)">([^<]+)</a>', html)
     return {label: re.findall(r"e=([^&]+)", unescape(query)) for query, label in links}
 
 
