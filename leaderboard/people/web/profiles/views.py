@@ -66,7 +66,9 @@ def planner(request: HttpRequest, planner_id: int) -> HttpResponse:
     found = get_object_or_404(services.planners_seen_by(request.user), pk=planner_id)
     evaluations = visible_evaluations(request.user).filter(submission__planner=found)
     related = evaluations.select_related("suite", "submission__team").order_by("-created", "-pk")
-    page = Paginator(related, PER_PAGE).get_page(request.GET.get("page"))
+    paginator = Paginator(related, PER_PAGE)
+    paginator.count = found.evaluations  # type: ignore[attr-defined]  # annotated, which saves a query
+    page = paginator.get_page(request.GET.get("page"))
     context = {
         "planner": found,
         "is_owner": request.user.pk == found.owner_id,

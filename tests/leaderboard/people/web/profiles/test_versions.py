@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.scoring.causes.taxonomy import Cause
+from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, Submission, TaskResult, Visibility
 from leaderboard.people.models import User
@@ -143,6 +144,7 @@ def test_a_planner_without_a_completed_evaluation_has_no_versions(planner, ada):
 def test_twelve_versions_are_shown_and_earlier_ones_counted_at_a_bounded_number_of_queries(planner, suite, gold, ada):
     for number in range(14):
         make_version(planner, suite, version=f"v{number}", values=[0.1 + number / 20] * 12, hours=number)
+    publish(gold)
     client = Client()
     client.force_login(ada)
     forget_everything()
