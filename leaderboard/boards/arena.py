@@ -58,7 +58,7 @@ class Arena:
     planners: tuple[Line, ...]
     """Those on most boards first, then by name."""
     anchors: tuple[Line, ...]
-    """By name."""
+    """By name, with a row on one of these suites."""
     mark: Mark = field(default_factory=Mark, compare=False)
     """Identifies this matrix in cache keys."""
 
@@ -141,7 +141,9 @@ def arena_of(boards: Iterable[tuple[Suite, BoardContent]]) -> Arena:
     return Arena(
         suites=tuple(suite for suite in shown if suite.pk in on_board),
         planners=tuple(lines),
-        anchors=tuple(_line(("", strategy), rows) for strategy, rows in sorted(anchors.items())),
+        anchors=tuple(
+            _line(("", strategy), rows) for strategy, rows in sorted(anchors.items()) if on_board & rows.keys()
+        ),
     )
 
 

@@ -46,7 +46,9 @@ def test_anchors_are_no_planners_and_one_line_for_each_strategy():
 
 
 def test_suites_without_planners_have_no_column_unless_there_is_no_planner():
-    assert [one.pk for one in arena([own("x")], [anchor("gold")], []).suites] == [1]
+    found = arena([own("x"), anchor("no-op")], [anchor("gold")], [])
+    assert [one.pk for one in found.suites] == [1]
+    assert [line.name[1] for line in found.anchors] == ["no-op"]
     assert [one.pk for one in arena([], [anchor("gold")]).suites] == [2]
     assert arena().suites == ()
 
