@@ -41,16 +41,13 @@ _CHAT = "With a chat API"
 
 
 def cause_lines(causes: Causes, *, suite: str) -> Sequence[str]:
-    """A line with the number of tasks below the gold score, and one for each cause, the most frequent first.
+    """Why an evaluation is below the gold score: the site's headline, and a line for each cause, the costliest first.
 
     Args:
         causes: of an evaluation.
         suite: its suite.
     """
-    if not causes.below:
-        return ()
-    first = f"{suite}: {causes.below} of {causes.ran} tasks below the gold score"
-    return (first, *(f"{suite}: {cause.tasks} {cause.label}" for cause in causes.causes))
+    return tuple(f"{suite}: {line}" for line in causes.explanation)
 
 
 def status(
@@ -110,12 +107,15 @@ def results(
         found = client.find(any_id)
         table = client.results_file(only_one(found).id, form=form) if form else None
         rows = {evaluation.id: list(client.results(evaluation.id)) for evaluation in found}
-        suites = {} if as_json else _suites(client)
+        suites = {} if as_json and summary is None else _suites(client)
         for evaluation in () if as_json else found:
             _print_results(evaluation, rows=rows[evaluation.id], suites=suites)
-            for line in cause_lines(client.causes(evaluation.id), suite=evaluation.suite):
+        wants_causes = not as_json or summary is not None
+        causes = {evaluation.id: client.causes(evaluation.id) for evaluation in found if wants_causes}
+        for evaluation in () if as_json else found:
+            for line in cause_lines(causes[evaluation.id], suite=evaluation.suite):
                 say(line)
-        reports.write(submission=found[0].submission, evaluations=found, results=rows)
+        reports.write(submission=found[0].submission, evaluations=found, results=rows, causes=causes, suites=suites)
         if table is not None and output is not None:
             write_file(output, table)
         code = _code_of(found)

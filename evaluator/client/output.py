@@ -14,7 +14,8 @@ import typer
 
 from evaluator.client.errors import RefusedError, UnreachableError, UsageError
 from evaluator.client.reports import document, junit, markdown
-from evaluator.client.shapes import TABLE_FORMS, Evaluation, TableForm, TaskRow
+from evaluator.client.shapes import TABLE_FORMS, Causes, Evaluation, TableForm, TaskRow
+from evaluator.client.tables import Suites
 from evaluator.client.verdict import Verdict
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import printable
@@ -83,6 +84,8 @@ class Reports:
         evaluations: Sequence[Evaluation],
         results: Mapping[str, Sequence[TaskRow]] = MappingProxyType({}),
         verdict: Verdict | None = None,
+        causes: Mapping[str, Causes] = MappingProxyType({}),
+        suites: Suites = MappingProxyType({}),
     ) -> None:
         """Print and write them.
 
@@ -98,7 +101,11 @@ class Reports:
             report = junit(evaluations=evaluations, results=results, checks=checks, task_threshold=threshold)
             _write(self.junit, report)
         if self.summary is not None:
-            _write(self.summary, markdown(evaluations=evaluations, results=results, verdict=verdict), mode="a")
+            _write(
+                self.summary,
+                markdown(evaluations=evaluations, results=results, verdict=verdict, causes=causes, suites=suites),
+                mode="a",
+            )
 
 
 def write_json(content: Mapping[str, Any], *, printed: bool, file: Path | None) -> None:

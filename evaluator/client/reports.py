@@ -4,10 +4,11 @@ import html
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from evaluator.client.shapes import Evaluation, TaskRow
-from evaluator.client.tables import in_words
+from evaluator.client.shapes import Causes, Evaluation, TaskRow
+from evaluator.client.tables import Suites, in_words, label_of, ordered
 from evaluator.client.verdict import Check, Verdict
 from evaluator.core.transcripts import EpisodeFigures, figures_of
 
@@ -122,18 +123,36 @@ def _episodes(rows: Sequence[TaskRow]) -> dict[str, Any] | None:
     return None if figures is None else figures.to_json()
 
 
+MOST_CAUSES = 3
+"""Causes listed per evaluation."""
 MOST_TASKS = 20
 """Faulty tasks listed per evaluation."""
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+!|~@-])")
 
 
 def markdown(
-    *, evaluations: Sequence[Evaluation], results: Mapping[str, Sequence[TaskRow]], verdict: Verdict | None
+    *,
+    evaluations: Sequence[Evaluation],
+    results: Mapping[str, Sequence[TaskRow]],
+    verdict: Verdict | None,
+    causes: Mapping[str, Causes] = MappingProxyType({}),
+    suites: Suites = MappingProxyType({}),
 ) -> str:
-    """The verdict with its reasons, then metrics and faulty tasks of each evaluation. Foreign texts are escaped."""
+    """The verdict with its reasons, then metrics, causes and faulty tasks of each evaluation. All texts are escaped.
+
+    Args:
+        evaluations: of a submission.
+        results: tasks of each evaluation.
+        verdict: of the submission; None: there is none.
+        causes: of each evaluation, where they are known.
+        suites: of the site, with the order and labels of their metrics.
+    """
     lines = [] if verdict is None else _of_verdict(verdict)
     for evaluation in evaluations:
-        lines += ["", *_of_evaluation(evaluation), *_faults(results.get(evaluation.id, ()))]
+        lines += ["", *_of_evaluation(evaluation, suites=suites)]
+        if evaluation.id in causes:
+            lines += ["", *(f"- {_escaped(line)}" for line in causes[evaluation.id].explanation[: MOST_CAUSES + 1])]
+        lines += _faults(results.get(evaluation.id, ()))
     return "\n".join(lines).strip() + "\n\n"
 
 
@@ -142,7 +161,7 @@ def _of_verdict(verdict: Verdict) -> list[str]:
     return [f"## PlanArena: {said}", "", *(f"- {_escaped(sentence)}" for sentence in verdict.sentences)]
 
 
-def _of_evaluation(evaluation: Evaluation) -> Iterator[str]:
+def _of_evaluation(evaluation: Evaluation, *, suites: Suites) -> Iterator[str]:
     name = _escaped(evaluation.planner_name or "planner")
     link = f"[{_escaped(evaluation.suite)}]({evaluation.url})" if _is_address(evaluation.url) else evaluation.suite
     yield f"### {name} on {link}: {_escaped(evaluation.state)}"
@@ -152,9 +171,12 @@ def _of_evaluation(evaluation: Evaluation) -> Iterator[str]:
     found = evaluation.summary.metrics if evaluation.summary else {}
     if found:
         yield from ("| metric | mean | 95 % interval | tasks |", "|---|---|---|---|")
-    for key, measured in found.items():
+    suite = suites.get(evaluation.suite)
+    for key in ordered(found, suite=suite):
+        measured = found[key]
         mean, interval = ("not measured", "") if measured is None else in_words(measured)
-        yield f"| {_escaped(key)} | {mean} | {interval} | {0 if measured is None else measured.tasks} |"
+        label = _escaped(label_of(key, suite=suite))
+        yield f"| {label} | {mean} | {interval} | {0 if measured is None else measured.tasks} |"
 
 
 def _faults(rows: Sequence[TaskRow]) -> list[str]:

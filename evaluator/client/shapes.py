@@ -314,6 +314,8 @@ class Causes(_Answer):
     """Tasks whose causes are not found yet."""
     causes: list[CauseCount]
     """The most frequent first."""
+    explanation: list[str] = []
+    """A headline and a line for each cause, the costliest first; empty from older sites."""
 
 
 class Checkpoint(_Answer):

@@ -302,7 +302,13 @@ def _follow(
     results = {evaluation.id: list(client.results(evaluation.id)) for evaluation in ended.evaluations}
     keys = {slug: suite.metric_keys for slug, suite in suites.items()}
     verdict = verdict_of(evaluations=ended.evaluations, thresholds=thresholds, metrics=keys)
-    reports.write(submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict)
+    causes = {}
+    if reports.summary is not None:
+        causes = {one.id: client.causes(one.id) for one in ended.evaluations}
+    reports.write(
+        submission=ended.id, evaluations=ended.evaluations, results=results, verdict=verdict, causes=causes,
+        suites=suites,
+    )  # fmt: skip
     if not reports.as_json:
         show_all((scores(evaluation, suites=suites) for evaluation in ended.evaluations), console=Console())
     for sentence in verdict.sentences:

@@ -1,7 +1,7 @@
 """What `status` and `results` print: tables of scores and of tasks."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evaluator.client.shapes import Evaluation, Measured, SuiteInfo, TaskRow
 from evaluator.core.commands.listing import Listing
@@ -31,9 +31,8 @@ def scores(evaluation: Evaluation, *, suites: Suites) -> Listing:
     """The metrics of one evaluation, the one that its board ranks by first."""
     title = f"{evaluation.planner_name or 'planner'} on {evaluation.suite}: {evaluation.state}"
     table = Listing("metric", "mean", "95 % interval", "tasks", title=title)
-    first = ranking_key(evaluation, suites=suites)
     found = evaluation.summary.metrics if evaluation.summary else {}
-    for key in sorted(found, key=lambda key: key != first):
+    for key in ordered(found, suite=suites.get(evaluation.suite)):
         label, measured = label_of(key, suite=suites.get(evaluation.suite)), found[key]
         if measured is None:
             table.add_row(label, "not measured", "", "0")
@@ -66,12 +65,18 @@ def ranking_key(evaluation: Evaluation, *, suites: Suites) -> str:
     return next(iter(evaluation.summary.metrics), "") if evaluation.summary else ""
 
 
+def ordered(keys: Iterable[str], *, suite: SuiteInfo | None) -> list[str]:
+    """Metrics in the order that the suite declares, the one that its board ranks by first; unknown ones last."""
+    declared = sorted(suite.metrics if suite else (), key=lambda metric: not metric.get("primary"))
+    places = {str(metric["key"]): place for place, metric in enumerate(declared)}
+    return sorted(keys, key=lambda key: places.get(key, len(places)))
+
+
 def label_of(key: str, *, suite: SuiteInfo | None) -> str:
-    """What boards call a metric."""
-    labels = {
-        str(metric["key"]): str(metric.get("label") or metric["key"]) for metric in (suite.metrics if suite else ())
-    }
-    return labels.get(key, key)
+    """What boards call a metric, and whether a lower value is better."""
+    metric = next((metric for metric in (suite.metrics if suite else ()) if metric["key"] == key), {})
+    is_lower = metric.get("ordered", True) and not metric.get("higher_is_better", True)
+    return f"{metric.get('label') or key}{' (lower is better)' if is_lower else ''}"
 
 
 def in_words(measured: Measured) -> tuple[str, str]:

@@ -9,6 +9,7 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluator.scoring.causes.explanation import explanation
 from evaluator.scoring.causes.taxonomy import Cause
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
@@ -40,6 +41,11 @@ class CauseCountOutput(Output):
 
 @example({
     "ran": 171, "below": 44, "at_gold": 127, "unknown": 0,
+    "explanation": [
+        "44 of 171 tasks are below the gold score, which costs 0.214 (0.170 to 0.260) of Overall.",
+        "Wrong tool: 12 tasks, costs 0.070 (0.041 to 0.102). Step 2 calls Colorization instead of Image Denoising "
+        "(tasks 14, 15, 18 and 9 more).",
+    ],
     "causes": [
         {
             "cause": "wrong_tool", "label": "wrong tool", "tasks": 12, "share": 0.07, "keys": ["14", "15"],
@@ -55,6 +61,12 @@ class CausesOutput(Output):
     at_gold = serializers.IntegerField(help_text="Tasks at the gold score.")
     unknown = serializers.IntegerField(help_text="Tasks whose causes are not known yet.")
     causes = CauseCountOutput(many=True, help_text="The most frequent first.")
+    explanation = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Why it is below the gold score: a headline, then a line for each cause with its tasks, "
+        "its cost in the metric that the board ranks by, and its most frequent mistake, the costliest first. Empty if "
+        "no task has run.",
+    )
 
 
 class CausesView(ApiView):
@@ -63,12 +75,15 @@ class CausesView(ApiView):
     @extend_schema(responses=CausesOutput)
     def get(self, request: Request, evaluation_id: UUID) -> Response:
         related = visible_runs(request.user).select_related(*RELATED)
-        gathered = gather(get_object_or_404(related, pk=evaluation_id))
+        evaluation = get_object_or_404(related, pk=evaluation_id)
+        gathered = gather(evaluation)
         bars, rows = gathered.causes, gathered.tasks.rows
+        metric, costs = evaluation.suite.ranking_column.label, gathered.costs
         names = ("cause", "label", "definition", "tasks", "share")
         return Response(
             {
                 **{name: getattr(bars, name) for name in ("ran", "below", "at_gold", "unknown")},
+                "explanation": explanation(costs, metric=metric, most=len(costs.causes)) if bars.ran else [],
                 "causes": [
                     {name: getattr(bar, name) for name in names}
                     | {"keys": [row.key for row in rows if bar.cause in row.why][:MOST_KEYS]}

@@ -79,6 +79,7 @@ def test_what_was_not_measured_is_printed_as_such():
 
 CAUSES = {
     "ran": 120, "below": 3, "at_gold": 117, "unknown": 0,
+    "explanation": ["3 of 120 tasks are below the gold score.", "Missing step: 3 tasks."],
     "causes": [
         {"cause": "missing_step", "label": "missing step", "definition": "", "tasks": 3, "share": 0.025},
         {"cause": "extra_step", "label": "extra step", "definition": "", "tasks": 1, "share": 0.01},
@@ -86,7 +87,7 @@ CAUSES = {
 }  # fmt: skip
 
 
-def test_one_line_says_how_many_and_one_each_why():
+def test_causes_are_printed_in_the_words_of_the_site():
     assert cause_lines(Causes.model_validate(CAUSES), suite="mini") == (
-        "mini: 3 of 120 tasks below the gold score", "mini: 3 missing step", "mini: 1 extra step",
+        "mini: 3 of 120 tasks are below the gold score.", "mini: Missing step: 3 tasks.",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from rich.console import Console
 from evaluator.client.errors import UsageError
 from evaluator.client.output import Reports, say
 from evaluator.client.reports import MOST_TASKS, markdown
-from evaluator.client.shapes import Evaluation, Submission, SuiteInfo, TaskRow
+from evaluator.client.shapes import Causes, Evaluation, Submission, SuiteInfo, TaskRow
 from evaluator.client.tables import states, tasks
 from evaluator.client.verdict import Verdict
 from evaluator.client.waiting import progress, wait
@@ -70,6 +70,24 @@ class TestMarkdown:
         assert "| overall | 0.7123 | 0.7000 to 0.7200 | 171 |" in text
         assert text.count("| planner") == MOST_TASKS
         assert "and 5 more tasks without a score" in text
+
+    def test_metrics_and_causes_have_the_order_and_the_words_of_the_site(self):
+        suite = SuiteInfo(
+            slug="openagi",
+            metrics=[
+                {"key": "ViT", "label": "ViT distance", "higher_is_better": False},
+                {"key": "overall", "label": "Overall", "primary": True},
+            ],
+        )
+        lines = ["3 of 9 tasks are below the gold score.", *(f"Cause {number}." for number in range(9))]
+        causes = Causes(ran=9, below=3, at_gold=6, unknown=0, causes=[], explanation=lines)
+        text = markdown(
+            evaluations=[evaluation()], results={}, verdict=None, causes={"e": causes}, suites={"openagi": suite}
+        )
+        assert text.index("| Overall | 0.7123") < text.index("| ViT distance \\(lower is better\\) | not measured")
+        assert "- 3 of 9 tasks are below the gold score." in text
+        assert "- Cause 2." in text
+        assert "Cause 3." not in text
 
     @pytest.mark.parametrize("hostile", ["<img src=x>", "[a](javascript:b)", "| c | d |", "`e`", "# f\n# g", "**h**"])
     def test_texts_of_strangers_stay_texts(self, hostile):

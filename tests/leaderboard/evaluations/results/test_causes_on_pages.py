@@ -104,6 +104,11 @@ class TestApi:
         (one,) = [cause for cause in found["causes"] if cause["cause"] == "invented_resource"]
         assert (one["tasks"], one["keys"]) == (1, ["image_detection/0"])
         assert one["label"] == "Invented resource"
+        assert (
+            found["explanation"][0]
+            == "3 of 120 tasks are below the gold score, which costs 0.025 (0.009 to 0.071) of SE."
+        )
+        assert found["explanation"][1].startswith("Invented resource: 1 task, costs 0.008 (0.001 to 0.046). Step 1 (")
         assert one["definition"] == "The plan names a resource that does not exist."
 
         path = f"evaluations/{clumsy.pk}/results/"
