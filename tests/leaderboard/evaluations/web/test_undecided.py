@@ -27,6 +27,8 @@ pytestmark = pytest.mark.django_db
 UNDECIDED = 42
 """Requests of toolmini with a question or a prompt, of 120."""
 RANGE = "0.650 \N{EN DASH} 1.000"
+IN_WORDS = "0.650, up to 1.000 if the undecided are right"
+"""In the tooltip, for screen readers and among the exact values of the row."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,8 @@ def test_the_board_shows_a_range_the_share_and_ranks_by_the_lower_end(client, ev
     make_clumsy_evaluation()
     html = read(client, "/boards/toolmini/")
     assert re.findall(r'class="planner-name"[^>]*>([^<]+)<', html) == ["clumsy", "gold"]
-    assert (html.count(RANGE), html.count("35.0 % undecided"), html.count('<rect class="open"')) == (1, 1, 1)
+    assert (html.count(IN_WORDS), html.count("35.0 % undecided"), html.count('class="undecided"')) == (3, 1, 1)
+    assert "up to 1.00 if the undecided are right</span>" in html
     assert "0.975</span>" in html
     assert "only if its lower end beats the other's upper end" in re.sub(r"\s+", " ", html)
     # The clumsy planner has 117 of 120, gold from 78 to 120: which is better depends on the undecided tasks.
