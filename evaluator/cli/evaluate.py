@@ -16,7 +16,6 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
-from evaluator.core.commands.table import top_level
 from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Suite, shown_columns
@@ -46,8 +45,6 @@ if TYPE_CHECKING:
     from evaluator.execution.engine.store import Store
 
 _PLANS = "plans:"
-_VIEW = "view"
-"""Command that opens a report as pages; installations without the site lack it."""
 
 
 # Long: one line for each option.
@@ -349,9 +346,7 @@ def _print_path(file: Path | None) -> None:
     if file is None:
         return
     out.print(f"Report: {file}", markup=False, highlight=False, soft_wrap=True)
-    if _VIEW in top_level():
-        command = f"planarena {_VIEW} {shlex.quote(str(file))}"
-        out.print(f"Open it with: {command}", markup=False, highlight=False, soft_wrap=True)
+    out.print(f"Open it with: planarena view {shlex.quote(str(file))}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
