@@ -127,8 +127,8 @@ def test_an_evaluation_on_hold_waits_for_the_reader_who_owns_it(client: Client):
     ada = make_user("ada")
     suite, _ = make_board(0.6)
     make_evaluation(planner=make_planner(owner=ada, name="held"), suite=suite, state=EvaluationState.ON_HOLD)
-    assert "Waiting for its owner" in read(client, BOARD)
+    assert ">On hold<" in read(client, BOARD)
     client.force_login(ada)
     html = read(client, BOARD)
     assert "Waiting for you" in html
-    assert "Waiting for its owner" not in html
+    assert ">On hold<" not in html
