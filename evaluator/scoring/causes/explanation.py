@@ -8,7 +8,7 @@ MOST_CAUSES = 3
 """Causes of a short explanation."""
 MOST_EXAMPLES = 3
 """Tasks named with a mistake."""
-FROM_BEST = "Costs count from the best possible score, because not all of these tasks have a measured gold score."
+FROM_BEST = "Where gold was not measured, costs count from the best score."
 
 
 def explanation(costs: Costs, *, metric: str, most: int = MOST_CAUSES) -> list[str]:

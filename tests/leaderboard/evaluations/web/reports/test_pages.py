@@ -56,7 +56,7 @@ def same_sections(site: str, local: str, *, least: set[str]) -> None:
     # A site also has ranks, and a link to the documents.
     scores = [re.findall(r"\d\.\d{3}", page.pop("metrics", "")) for page in (first, second)]
     assert scores[0] == scores[1]
-    assert first == {name: text.replace(" How causes are found .", "") for name, text in second.items()}
+    assert first == {name: text.replace(" All causes and their definitions .", "") for name, text in second.items()}
 
 
 @pytest.mark.django_db
