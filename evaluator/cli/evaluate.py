@@ -37,6 +37,7 @@ from evaluator.scoring.arbiters.options import (
 from evaluator.scoring.causes.command import causes_document, print_causes
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
+from evaluator.scoring.readability import Reading, keys_of
 
 if TYPE_CHECKING:
     from evaluator.cli.comparison import ComparedReport
@@ -263,10 +264,12 @@ def evaluation_document(
     from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 
     suite = evaluator.suite
+    reading = Reading.of((record, keys_of(record.tolerated)) for record in records)
     order = {key: position for position, key in enumerate(keys)}
     ordered = sorted(records, key=lambda record: order[record.task])
     episodes = figures_of(found for record in ordered if (found := summary_of(record.transcripts)) is not None)
     summary = summarise(suite=suite, results=map(TaskScore.of, ordered), samples=samples)
+    summary = {**summary, "reading": reading.to_json()}
     return {
         "version": "evaluation/1",
         "suite": {"slug": suite.slug, "version": suite.version, "digest": suite.digest},
@@ -292,6 +295,9 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")
+    reading = Reading.from_json(document["summary"]["reading"])
+    if reading is not None and reading.sentences:
+        out.print(" ".join(reading.sentences), markup=False, highlight=False, soft_wrap=True)
     _print_faults(document["results"])
     if episodes := document["summary"].get("episodes"):
         for sentence in EpisodeFigures.from_json(episodes).sentences():

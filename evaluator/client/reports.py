@@ -11,6 +11,7 @@ from evaluator.client.shapes import Causes, Evaluation, TaskRow
 from evaluator.client.tables import Suites, in_words, label_of, ordered
 from evaluator.client.verdict import Check, Verdict
 from evaluator.core.transcripts import EpisodeFigures, figures_of
+from evaluator.scoring.readability import Reading
 
 _NOT_IN_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -177,6 +178,9 @@ def _of_evaluation(evaluation: Evaluation, *, suites: Suites) -> Iterator[str]:
         mean, interval = ("not measured", "") if measured is None else in_words(measured)
         label = _escaped(label_of(key, suite=suite))
         yield f"| {label} | {mean} | {interval} | {0 if measured is None else measured.tasks} |"
+    reading = Reading.from_json(evaluation.summary.reading) if evaluation.summary else None
+    if reading is not None and reading.sentences:
+        yield from ("", _escaped(" ".join(reading.sentences)))
 
 
 def _faults(rows: Sequence[TaskRow]) -> list[str]:

@@ -176,6 +176,8 @@ class Summary(_Answer):
 
     metrics: dict[str, Measured | None] = {}
     outcomes: dict[str, int] = {}
+    reading: dict[str, Any] | None = None
+    """How replies were read (`evaluator.scoring.readability.Reading`); None from older sites."""
 
 
 class Evaluation(_Answer):

@@ -204,6 +204,7 @@ def _recorded(record: ResultRecord, *, end: PlannerReply | PlannerError) -> tupl
     record = record.model_copy(update=update)
     if end.unreadable:
         message = f"The plan cannot be read: {end.unreadable}."
+        record = record.model_copy(update={"tolerated": list(end.tolerated)})
         return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=message), None
     return record, end
 

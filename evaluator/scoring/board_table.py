@@ -92,6 +92,7 @@ def columns(facts: BoardFacts) -> dict[str, Kind]:
         (float, (f"{column.key}_upper" for column in _ranged_columns(facts))),
         (int, _OUTCOMES),
         (float, (f"{name}_per_task" for name in _USAGE)),
+        *_metric_columns(["readable"]),
         (float, (f"reliability_{name}_{end}" for name in RELIABILITY for end in _ENDS)),
         (float, ("usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens")),
         (datetime, ("finished",)),
@@ -136,6 +137,7 @@ def _line(*, row: Row, facts: BoardFacts) -> list[Any]:
         line.append(ranged_value.get("upper", ranged_value.get("mean", "")))
     line += [row["outcomes"].get(outcome, 0) for outcome in _OUTCOMES]
     line += [usage.get(name, "") for name in _USAGE]
+    line += [(row.get("readable") or {}).get(part, "") for part in _METRIC_PARTS]
     reliability = row.get("reliability") or {}
     line += [(reliability.get(name) or {}).get(end, "") for name in RELIABILITY for end in _ENDS]
     line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]

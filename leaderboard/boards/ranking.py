@@ -15,6 +15,7 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
      "strategy": "controlllm/adaptive",              (only of planners that come with PlanArena)
      "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0},     (what is known, per task)
      "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": true,      (of the language model, if known)
+     "readable": {"mean": 0.95, "low": 0.9, "high": 0.98, "tasks": 120},        (of replies, if known)
      "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2},       (US dollars per task, if known)
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
      "declared": true}                               (only if the planner's owner declared the model facts and prices)
@@ -104,6 +105,8 @@ class Entry(NamedTuple):
     """The bundled strategy, optionally with its model after a colon; empty if unknown."""
     usage: Mapping[str, float] = MappingProxyType({})
     """Means per task: `seconds`, `prompt_tokens`, `completion_tokens`, as far as known."""
+    readable: Mapping[str, Any] = MappingProxyType({})
+    """Share of the replies that could be read, as in the row; empty if unknown, and for suites in turns."""
     model_name: str = ""
     """The language model; empty if unknown."""
     parameters: int | None = None
@@ -278,6 +281,7 @@ def _facts(entry: Entry) -> dict[str, Any]:
     facts = {
         "strategy": entry.strategy or None,
         "usage": dict(usage) or None,
+        "readable": dict(entry.readable) or None,
         "model_name": entry.model_name or None,
         "parameters": entry.parameters,
         "open_weights": entry.open_weights,
@@ -323,6 +327,8 @@ def value_of(row: Mapping[str, Any], key: str) -> Any:
         return tokens_of(row)
     if key == "cost":
         return cost_of(row)
+    if key == "readable":
+        return (row.get("readable") or {}).get("mean")
     if key == "normalised":
         return (row.get("normalised") or {}).get("mean")
     if key == "seconds":

@@ -46,6 +46,7 @@ FACTS = (
     "tokens",
     "cost",
     "seconds",
+    "readable",
     *RELIABILITY,
     "tasks",
     "finished",
@@ -295,6 +296,7 @@ def known_facts(rows: Sequence[Row]) -> tuple[str, ...]:
         "cost": lambda row: cost_of(row) is not None,
         "normalised": lambda row: "normalised" in row,
         "seconds": lambda row: "seconds" in (row.get("usage") or {}),
+        "readable": lambda row: row.get("readable"),
         **{key: partial(reliability_of, key=key) for key in RELIABILITY},
     }
     return tuple(fact for fact in FACTS if fact not in tests or any(tests[fact](row) for row in rows))

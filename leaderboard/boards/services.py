@@ -10,7 +10,9 @@ from django.db.models import Case, Max, Q, QuerySet, When
 from django.db.models.functions import Greatest, Now
 
 from evaluator.core import canonical_json
+from evaluator.core.suites.registry import suites_in_turns
 from evaluator.scoring.board_agreement import with_agreement
+from evaluator.scoring.readability import Reading
 from leaderboard.boards.anchors import normalised_scores
 from leaderboard.boards.eligible import published
 from leaderboard.boards.matrix import evaluations_of, packed_order
@@ -183,6 +185,7 @@ class _Source(NamedTuple):
     """The source of a row of a board. Field names are lookup paths of the query."""
 
     pk: UUID
+    suite__slug: str
     finished: datetime | None
     state_since: datetime
     samples: int
@@ -230,6 +233,7 @@ def _entry(source: _Source) -> Entry:
         team=source.submission__team__name or "",
         strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
+        readable=_readable(source),
         run_by_owner=source.own_worker_run is not None,
         # Nobody verifies the runs of a profile on a self-hosted worker.
         reliability={} if source.own_worker_run else dimensions_of(source.reliability__figures__dimensions),
@@ -239,6 +243,13 @@ def _entry(source: _Source) -> Entry:
         prices=None if prompt is None or completion is None else (prompt, completion),
         declared=KINDS[source.submission__planner__kind].declares,
     )
+
+
+def _readable(source: _Source) -> Mapping[str, Any]:
+    reading = Reading.from_json(source.summary.get("reading"))
+    # The replies of suites in turns are actions, of which a task has many.
+    share = None if reading is None or source.suite__slug in suites_in_turns() else reading.share
+    return share or {}
 
 
 def publish_changed(event: Changed) -> None:

@@ -280,7 +280,8 @@ class Evaluation(MeasuringConditions):
     provenance = models.JSONField(default=dict)
     summary = models.JSONField(null=True)
     """`evaluator.scoring.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}},
-    "outcomes": {outcome: count}}`, and `usage` as returned by `usage_of`."""
+    "outcomes": {outcome: count}}`, `usage` as returned by `usage_of`, and `reading`, a
+    `evaluator.scoring.readability.Reading` as JSON, which older ones lack."""
     causes_outdated_since = models.DateTimeField(null=True)
     """When gold scores arrived in a process that could not find causes of hidden data, so that the causes of the
     results are outdated. `find_causes` updates them in the web process's environment. Null: up to date."""
@@ -498,6 +499,8 @@ class TaskResult(models.Model):
     causes = models.JSONField(null=True)
     """Findings of `evaluator.scoring.causes` as JSON: why the task is below the gold score. Empty at the gold score,
     and for tasks that never ran. Null: not known yet."""
+    reading = models.JSONField(default=list, db_default=[], blank=True)
+    """Keys of what was tolerated around and in the reply (`evaluator.scoring.readability.keys_of`)."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
     """The planner's response time; null if it was not called."""

@@ -10,6 +10,7 @@ from django.db import transaction
 
 from evaluator.core.records import Outcome, Reason
 from evaluator.planners.breaker import UNREACHABLE_TASKS
+from evaluator.scoring.readability import Reading
 from gpu_jobs.launchers.base import Launcher, LaunchError
 from gpu_jobs.tracing.spans import span
 from leaderboard.catalog.library import library
@@ -172,7 +173,8 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
         results=[task_score(result) for result in results],
         samples=evaluation.samples,
     )
-    summary = {**summary, "usage": usage_of(results)}
+    reading = Reading.of((result, result.reading) for result in results)
+    summary = {**summary, "usage": usage_of(results), "reading": reading.to_json()}
     own = hasattr(evaluation, "own_worker_run")
     if not own and evaluation.is_submitted:
         if not publishing.make_ready(evaluation=evaluation, summary=summary):

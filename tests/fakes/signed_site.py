@@ -286,12 +286,14 @@ class SignedSite:
             field: round(sum(getattr(entry, field) for entry in known) / len(known), 6)
             for field in ("seconds", "prompt_tokens", "completion_tokens")
         }
+        outcomes = [entry.outcome for entry in entries]
+        replies = outcomes.count("scored") + outcomes.count("planner_fault")
         usd = (usage["prompt_tokens"] * 2.5 + usage["completion_tokens"] * 10.0) / 1_000_000
         return {
             "rank": place, "rank_low": None, "rank_high": None, "planner": f"planner of {evaluation[-1]}",
             "kind": "bundled", "owner": f"user{evaluation[-1]}", "evaluation": evaluation,
             "finished": START.isoformat(), "samples": 2, "metrics": found["metrics"],
-            "outcomes": found["outcomes"], "usage": usage,
+            "outcomes": found["outcomes"], "usage": usage, "readable": {"mean": 1.0, "tasks": replies},
             "cost": {"usd": round(usd, 9), "prompt_price": 2.5, "completion_price": 10.0},
         }  # fmt: skip
 

@@ -11,7 +11,7 @@ from evaluator.client.verify.history import History, Withdrawn, check_binding, c
 from evaluator.client.verify.pins import Head, KnownSite
 from evaluator.client.verify.publications import check_publications
 from evaluator.client.verify.ranks import Runs, check_ranges
-from evaluator.client.verify.records import check_commitments, check_sample, draw
+from evaluator.client.verify.records import check_commitments, check_readable, check_sample, draw
 from evaluator.client.verify.report import Kind, Report
 from evaluator.client.verify.rows import (
     check_evaluation,
@@ -107,7 +107,8 @@ def _check(*, order: Order, site: Site, known: KnownSite, report: Report, tell: 
     )  # fmt: skip
     sample = draw(possible=possible, size=order.sample, seed=order.seed, report=report)
     tell(f"reading {len(sample)} records and their artefacts")
-    check_sample(sample=sample, site=site, report=report, data=data)
+    records = check_sample(sample=sample, site=site, report=report, data=data)
+    check_readable(rows=[row for row, _ in rows], records=records, report=report)
     if report.of(Kind.MISMATCH):
         return known
     head = history.head

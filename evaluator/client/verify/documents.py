@@ -75,6 +75,18 @@ class Cost(_Part):
     completion_price: FiniteFloat
 
 
+class Readable(_Part):
+    """The share of a row's replies that could be read."""
+
+    mean: Annotated[FiniteFloat, Field(ge=0, le=1)]
+    tasks: Annotated[int, Field(ge=1, le=10**9)]
+
+    @property
+    def unreadable(self) -> int:
+        """Number of the others."""
+        return round(self.tasks * (1 - self.mean))
+
+
 class RowRuns(_Part):
     """The runs of a row."""
 
@@ -114,6 +126,7 @@ class Row(_Part):
     outcomes: dict[str, int]
     usage: dict[str, FiniteFloat] = {}
     cost: Cost | None = None
+    readable: Readable | None = None
 
     @property
     def is_anchor(self) -> bool:

@@ -3,12 +3,14 @@
 import hashlib
 import math
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from evaluator.client.verify.documents import Row
 from evaluator.client.verify.fetching import FetchError, MissingError
 from evaluator.client.verify.report import Report
 from evaluator.client.verify.site import Site
@@ -17,6 +19,7 @@ from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.signatures.documents import EvaluationProof
 from evaluator.core.signatures.statements import TaskEntry, record_commitment
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
+from evaluator.scoring.readability import is_readable
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
@@ -95,8 +98,10 @@ def draw(*, possible: Sequence[Drawn], size: int, seed: int, report: Report) -> 
     return random.Random(seed).sample(ordered, k=size)  # noqa: S311 - repeatable on purpose
 
 
-def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, data: "Regenerated | None" = None) -> None:
-    """Check each drawn record, and every artefact that it names.
+def check_sample(
+    *, sample: Sequence[Drawn], site: Site, report: Report, data: "Regenerated | None" = None
+) -> list[tuple[Drawn, ResultRecord]]:
+    """Check each drawn record, and every artefact that it names. Returns the records that were read.
 
     Args:
         data: hidden data regenerated from their published seed; requests, inputs and references are compared with
@@ -104,8 +109,11 @@ def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, data: "
     """
     before = len(report.findings)
     artefacts: dict[str, bool] = {}
+    found: list[tuple[Drawn, ResultRecord]] = []
     for one in sample:
         record = _record(one=one, site=site, report=report)
+        if record is not None:
+            found.append((one, record))
         if record is not None and data is not None:
             _compare_with_data(record=record, data=data, where=_where(one), report=report)
         for reference in record.artefacts() if record is not None and data is None else ():
@@ -119,6 +127,27 @@ def check_sample(*, sample: Sequence[Drawn], site: Site, report: Report, data: "
         if data is not None:
             text = f"{len(sample)} of {total} records; their requests, inputs and references follow from the seed"
         report.ok(_PART, f"{text}; {meaning(size=len(sample), total=total)}")
+    return found
+
+
+def check_readable(*, rows: Iterable[Row], records: Iterable[tuple[Drawn, ResultRecord]], report: Report) -> None:
+    """Check that no row claims fewer unreadable replies than the drawn records of its evaluation have.
+
+    Args:
+        rows: of the snapshot.
+        records: as `check_sample` returns them.
+        report: the findings are added to it.
+    """
+    unreadable = Counter(
+        one.evaluation for one, record in records
+        if is_readable(outcome=record.outcome, reason=record.reason) is False
+    )  # fmt: skip
+    for row in rows:
+        if row.readable is not None and unreadable[row.evaluation] > row.readable.unreadable:
+            text = f"evaluation {row.evaluation}: its records have more unreadable replies than its row says"
+            report.mismatch(
+                _PART, text, expected=f"at least {unreadable[row.evaluation]}", found=row.readable.unreadable
+            )
 
 
 def meaning(*, size: int, total: int) -> str:

@@ -303,6 +303,22 @@ def check_figures(
     if row.outcomes != counted:
         text = f"evaluation {row.evaluation}: the outcomes do not follow from its results"
         report.mismatch("results", text, expected=counted, found=row.outcomes)
+    _check_readable(row=row, outcomes=summary["outcomes"], report=report)
+
+
+def _check_readable(*, row: Row, outcomes: Mapping[str, int], report: Report) -> None:
+    """Check the share of readable replies as far as outcomes bound it: a scored task had a readable reply, and only a
+    fault of the planner an unreadable one. `records.check_readable` compares it with records."""
+    if row.readable is None:
+        return
+    scored, faults = outcomes.get(Outcome.SCORED, 0), outcomes.get(Outcome.PLANNER_FAULT, 0)
+    if not scored <= row.readable.tasks <= scored + faults or not 0 <= row.readable.unreadable <= faults:
+        report.mismatch(
+            "results",
+            f"evaluation {row.evaluation}: the share of readable replies contradicts its results",
+            expected=f"{scored} to {scored + faults} replies, at most {faults} of them unreadable",
+            found=f"{row.readable.tasks} replies, {row.readable.unreadable} of them unreadable",
+        )
 
 
 def columns_of(suite: SuiteFacts) -> list[Column]:

@@ -170,6 +170,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
     cost = row.get("cost") or {}
     is_open = row.get("open_weights")
     declared = DECLARED if row.get("declared") else ""
+    readable = row.get("readable") or {}
     normalised, ends = row.get("normalised") or {}, ""
     if "mean" in normalised:
         ends = ends_in_words(low=normalised["low"], high=normalised["high"], form=".3f")
@@ -190,6 +191,11 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
             "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
         ),
         *(Fact(*fact) for fact in reliability_facts(row)),
+        Fact(
+            "readable",
+            f"{100 * readable['mean']:.4g} %" if readable else "",
+            f"of {readable['tasks']} replies" if readable else "",
+        ),
         Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
     ]
     return {fact.key: fact for fact in facts}
@@ -267,6 +273,7 @@ FACT_LABELS = {
         "US dollars per task: reported tokens at the prices that the owner declares per million",
     ),
     "seconds": ("Latency", "Mean planner latency per task"),
+    "readable": ("Readable", "Share of the planner's replies that could be read as a plan; the others score worst"),
     **RELIABILITY,
     "tasks": ("Tasks", "Outcomes of the tasks that can run"),
     "finished": ("Finished", ""),
@@ -277,7 +284,7 @@ _LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "paramete
 _GROUPS = {
     "Planner": ("strategy", "model_name", "parameters", "weights"),
     "Cost per task": ("cost", "tokens", "seconds"),
-    "Reliability": tuple(RELIABILITY),
+    "Reliability": ("readable", *RELIABILITY),
 }
 """The facts of an unfolded row."""
 

@@ -16,6 +16,7 @@ from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import Store
 from evaluator.network.secret_header import SecretHeader
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
+from evaluator.scoring.readability import keys_of
 from gpu_jobs.redaction import Redactor
 from leaderboard.catalog.hidden_data import seeds_to_hide
 from leaderboard.evaluations import deadlines
@@ -168,16 +169,16 @@ _INSERT = """
 WITH new AS (
     INSERT INTO evaluations_taskresult (
         evaluation_id, attempt_id, task_id, accepted, updated, outcome, reason, reason_text, score, sample_scores,
-        indicators, sample_indicators, episodes, causes, seconds, planning_seconds, prompt_tokens, completion_tokens,
-        plan_summary, record_digest
+        indicators, sample_indicators, episodes, causes, reading, seconds, planning_seconds, prompt_tokens,
+        completion_tokens, plan_summary, record_digest
     )
     SELECT %(evaluation)s, %(attempt)s, task.id, false, STATEMENT_TIMESTAMP(), outcome, reason, reason_text, score,
-           sample_scores, indicators, sample_indicators, episodes, causes, seconds, planning_seconds, prompt_tokens,
-           completion_tokens, plan_summary, record_digest
+           sample_scores, indicators, sample_indicators, episodes, causes, reading, seconds, planning_seconds,
+           prompt_tokens, completion_tokens, plan_summary, record_digest
     FROM jsonb_to_recordset(%(rows)s) AS given (
         place integer, key text, outcome text, reason text, reason_text text, score float8, sample_scores float8[],
-        indicators jsonb, sample_indicators jsonb, episodes jsonb, causes jsonb, seconds float8,
-        planning_seconds float8, prompt_tokens integer, completion_tokens integer, plan_summary text,
+        indicators jsonb, sample_indicators jsonb, episodes jsonb, causes jsonb, reading jsonb,
+        seconds float8, planning_seconds float8, prompt_tokens integer, completion_tokens integer, plan_summary text,
         record_digest text
     )
     JOIN catalog_task task ON task.suite_id = %(suite)s AND task.key = given.key
@@ -207,6 +208,7 @@ def _insert(
             "sample_indicators": indicators_of_samples(record),
             "episodes": episodes_of(record),
             "causes": findings,
+            "reading": keys_of(record.tolerated),
             "seconds": seconds_of(record),
             **usage_fields(record.planner),
             "plan_summary": plan_summary(record),

@@ -12,6 +12,7 @@ from evaluator.core.suites.base import IntervalMethod, Panel, default_columns
 from evaluator.scoring.causes.costs import Costs
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.undecided import ranged
+from evaluator.scoring.readability import Reading
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.causes import CauseBars, cause_bars
 from leaderboard.evaluations.results.breakdowns import (
@@ -163,6 +164,8 @@ class EvaluationPage(NamedTuple):
     """Means by kind of task."""
     episodes: EpisodesPart | None
     """For suites in turns, unless it is withheld."""
+    reading: tuple[str, ...]
+    """How many replies could be read, and what was tolerated in them, in sentences."""
 
     @property
     def first_metrics(self) -> list[MetricCard]:
@@ -277,6 +280,7 @@ def page_of(
             metrics=summary.get("metrics") or {},
         ),
         episodes=_episodes_part(suite=suite, lines=gathered.episodes),
+        reading=reading.sentences if (reading := Reading.from_json(summary.get("reading"))) else (),
     )
 
 

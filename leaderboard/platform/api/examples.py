@@ -21,6 +21,7 @@ WHEN, LATER = "2026-03-01T12:00:00Z", "2026-03-01T12:09:30Z"
 SUMMARY = {
     "metrics": {"overall": {"mean": 0.43, "low": 0.38, "high": 0.48, "tasks": 171}},
     "outcomes": {"scored": 165, "planner_fault": 6, "not_run": 14},
+    "reading": {"replies": 171, "unreadable": 4, "tolerated": {"envelope: fence": 102, "dialect: hermes": 3}},
 }  # fmt: skip
 PLAN = {
     "steps": [{"id": "s1", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}],
@@ -32,6 +33,7 @@ ROW = {
     "metrics": SUMMARY["metrics"], "outcomes": SUMMARY["outcomes"],
     "runs": {"policy": "latest", "count": 3, "sd": 0.01, "low": 0.42, "high": 0.44, "identical": False},
     "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0}, "model_name": "Qwen3-8B",
+    "readable": {"mean": 0.977, "low": 0.941, "high": 0.991, "tasks": 171},
     "parameters": 8190735360, "open_weights": True,
     "cost": {"usd": 0.0000534, "prompt_price": 0.05, "completion_price": 0.2}, "declared": True,
 }  # fmt: skip

@@ -71,6 +71,13 @@ class TestMarkdown:
         assert text.count("| planner") == MOST_TASKS
         assert "and 5 more tasks without a score" in text
 
+    def test_what_was_tolerated_is_one_line_below_the_metrics(self):
+        reading = {"replies": 120, "unreadable": 3, "tolerated": {"dialect: hermes": 4, "envelope: fence": 102}}
+        known = evaluation(summary={"metrics": {}, "outcomes": {}, "reading": reading})
+        text = markdown(evaluations=[known], results={}, verdict=None)
+        assert "117 of 120 replies could be read. Tolerated: code fence 102, dialect: hermes 4." in text
+        assert "could be read" not in markdown(evaluations=[evaluation()], results={}, verdict=None)
+
     def test_metrics_and_causes_have_the_order_and_the_words_of_the_site(self):
         suite = SuiteInfo(
             slug="openagi",

@@ -43,6 +43,11 @@ def test_every_line_of_a_csv_says_what_was_measured_and_under_what():
     assert line["evaluation"].startswith("https://arena.example/evaluations/")
 
 
+def test_a_csv_says_the_share_of_readable_replies_and_nothing_where_it_is_not_known():
+    known, unknown = lines(board(row("new", readable={"mean": 0.5, "low": 0.1, "high": 0.9, "tasks": 4}), row("old")))
+    assert (known["readable_mean"], known["readable_tasks"], unknown["readable_mean"]) == ("0.5", "4", "")
+
+
 def test_a_csv_says_the_cost_and_from_which_declared_prices_it_follows():
     cost = {"usd": 0.00125, "prompt_price": 2.5, "completion_price": 10.0}
     known = row("paid", model_name="Qwen3-8B", parameters=8 * 10**9, open_weights=True, cost=cost, declared=True)

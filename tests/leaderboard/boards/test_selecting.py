@@ -95,6 +95,12 @@ def test_only_facts_that_some_row_has_are_columns():
     assert known_facts(ROWS) == (
         "strategy", "model_name", "parameters", "weights", "tokens", "cost", "seconds", "tasks", "finished",
     )  # fmt: skip
+    assert "readable" in known_facts([row(readable={"mean": 0.5, "low": 0.1, "high": 0.9, "tasks": 4})])
+
+
+def test_rows_are_sorted_by_the_share_of_readable_replies():
+    rows = [row("prose", readable={"mean": 0.5}), row("old"), row("json", readable={"mean": 1.0})]
+    assert chosen("sort=-readable", rows) == ["json", "prose", "old"]
 
 
 def test_the_suite_s_default_columns_and_one_cost_are_shown_at_most_five():

@@ -64,6 +64,8 @@ def test_accepted_they_are_faults_of_the_planner(dead: Evaluation, client: Clien
     assert dead.state == EvaluationState.COMPLETED
     assert dead.summary["outcomes"] == {"not_run": 1, "planner_fault": 20}
     assert dead.summary["metrics"]["overall"]["mean"] == 0.0
+    # No reply came, so that none was unreadable.
+    assert dead.summary["reading"] == {"replies": 0, "unreadable": 0, "tolerated": {}}
     accepted = list(dead.results.filter(accepted=True))
     assert len(accepted) == 20
     assert line(client, dead) == "21 of 21: 20 planner_fault, 1 not_run"

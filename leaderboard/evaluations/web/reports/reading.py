@@ -21,6 +21,7 @@ from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.scoring.causes.taxonomy import Finding
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
+from evaluator.scoring.readability import Reading, keys_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import suite_row
 from leaderboard.evaluations.results.records import problem_of
@@ -99,7 +100,9 @@ def read_report(path: Path) -> Report:
     if type(samples) is not int or not 1 <= samples <= _MOST_SAMPLES:
         raise ReportError(f'{path}: "data.samples" must be a number of samples from 1 to {_MOST_SAMPLES}')
     records = _records(document.get("results"), path=path, library=library, suite=suite, samples=samples)
+    reading = Reading.of((record, keys_of(record.tolerated)) for record in records.values())
     summary = summarise(suite=library, results=map(TaskScore.of, records.values()), samples=samples)
+    summary = {**summary, "reading": reading.to_json()}
     profile = _object(document, "profile")
     digest = profile.get("digest") or document.get("judge") or document.get("environment") or ""
     return Report(

@@ -13,6 +13,7 @@ from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.facets import MODALITY, STRUCTURE
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
+from evaluator.scoring.readability import Label, split_notes
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import RAN, read_findings
 from leaderboard.evaluations.results.figures import sentence_in_place_of_steps
@@ -61,6 +62,10 @@ class TaskPage(NamedTuple):
     facts: tuple[tuple[str, str], ...]
     """Facts about the task: label and words."""
     record: ResultRecord | None
+    labels: tuple[Label, ...]
+    """What was tolerated around the plan."""
+    tolerated: tuple[str, ...]
+    """What else was tolerated, in free texts."""
     record_missing: bool
     """Whether the row names a record that the store does not have."""
     graph: Graph | None
@@ -187,9 +192,12 @@ def task_page(
         steps = {step["id"] for step in plan.get("steps") or ()}
         faults = faults_of(known, steps=steps, turns=max((len(one.turns) for one in transcripts), default=0))
     by_step = faults.by_step if faults is not None else {}
+    labels, tolerated = split_notes(record.tolerated if record is not None else ())
     return TaskPage(
         facts=tuple(_facts(task=task, modality="" if library_task is None else modality_of(library_task))),
         record=record,
+        labels=labels,
+        tolerated=tolerated,
         record_missing=is_lost,
         graph=drawing.plan(record=record, differs=differs, faults=by_step),
         no_steps=no_steps,

@@ -211,6 +211,8 @@ def resigned(site: SignedSite, change: Callable[[dict], None]) -> SignedSite:
         (lambda row: row["outcomes"].update(scored=12), "the outcomes do not follow"),
         (lambda row: row["usage"].update(seconds=0.1), "seconds per task does not follow"),
         (lambda row: row["cost"].update(usd=0.1), "the cost per task does not follow"),
+        (lambda row: row["readable"].update(tasks=1), "the share of readable replies contradicts its results"),
+        (lambda row: row["readable"].update(mean=0.0), "the share of readable replies contradicts its results"),
         (lambda row: row.update(rank=2), "the rank of evaluation"),
         (lambda row: row.update(rank_high=3), "the range of ranks of evaluation"),
         (lambda row: row.update(rank_low=None), "the range of ranks of evaluation"),

@@ -16,6 +16,7 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.core.values import Artefact, MediaType, Value, array_to_image, encode
 from evaluator.execution.engine.store import Store
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
+from evaluator.scoring.readability import keys_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
@@ -123,6 +124,7 @@ def keep_result(record: ResultRecord, *, evaluation: Evaluation, task: Task | No
         sample_indicators=indicators_of_samples(record), seconds=0.35, plan_summary=plan_summary(record),
         record_digest=server_store(split=evaluation.split).put(Artefact(data=data, media_type=MediaType.TEXT)),
         episodes=episodes_of(record), causes=find_causes_of(evaluation=evaluation, records=[record])[0],
+        reading=list(keys_of(record.tolerated)),
     )  # fmt: skip
 
 
@@ -154,7 +156,7 @@ def make_record(
         score=score,
         plan=task.gold,
         plan_received=", ".join(step["tool"] for step in task.gold["steps"]),
-        tolerated=["character 1: ignored an empty name"],
+        tolerated=["envelope: fence", "envelope: 21 characters of prose", "character 1: ignored an empty name"],
         samples=shown,
         **common,
     )

@@ -49,6 +49,16 @@ def test_the_address_filters_sorts_and_paginates_tasks(client: Client, evaluatio
     assert tasks(client.get(address(evaluation), {"page": "x"}).content.decode())[0] == "0"
 
 
+def test_a_line_says_how_many_replies_could_be_read_and_what_was_tolerated(client: Client, evaluation: Evaluation):
+    assert "could be read" not in client.get(address(evaluation)).content.decode()
+    reading = {"replies": 29, "unreadable": 2, "tolerated": {"envelope: fence": 12, "dialect: <b>": 1}}
+    evaluation.summary = {**evaluation.summary, "reading": reading}
+    evaluation.save()
+    forget_everything()
+    html = client.get(address(evaluation)).content.decode()
+    assert "27 of 29 replies could be read. Tolerated: code fence 12, dialect: &lt;b&gt; 1." in html
+
+
 def test_a_running_evaluation_is_followed_live_and_works_without_javascript(client: Client):
     suite = make_suite()
     planner = make_planner(owner=make_user())
