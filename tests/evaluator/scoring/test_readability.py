@@ -62,8 +62,9 @@ def test_an_evaluation_counts_its_replies_and_what_was_tolerated_in_them():
         record(Outcome.NOT_RUN, reason=Reason.NO_EXPERT),
     )
     assert (found.replies, found.unreadable) == (3, 1)
-    assert list(found.tolerated.items())[0] == ("envelope: fence", 2)
-    assert found.share is not None and found.share["mean"] == 2 / 3 and found.share["tasks"] == 3
+    assert next(iter(found.tolerated.items())) == ("envelope: fence", 2)
+    assert found.share is not None
+    assert (found.share["mean"], found.share["tasks"]) == (2 / 3, 3)
     assert found.sentences == (
         "2 of 3 replies could be read.",
         "Tolerated: code fence 2, dialect: hermes 1, prose 1, reasoning 1.",
