@@ -4,6 +4,7 @@ A model answers many calls at once (`LanguageModel`), so that it can batch them,
 thread (`ConcurrentLanguageModel`), as endpoints do. `driving.py` knows both; strategies know neither.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,11 @@ class Ability(StrEnum):
     """Continue a text only with names that a `Constraint` allows, and search several beams."""
     CALL_TOOLS = "call_tools"
     """Answer with calls of tools whose definitions accompany the call."""
+
+    @property
+    def in_words(self) -> str:
+        """The verb of a sentence about models that have it."""
+        return self.value.replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +183,14 @@ class Completion:
     """The most probable first; empty for a single completion without a constraint."""
     calls: tuple[ToolCall, ...] = ()
     """The calls of tools, in the order of the model."""
+
+    def transcript(self) -> str:
+        """The text, and each call as JSON on a line of its own."""
+        calls = (
+            json.dumps({"id": call.id, "name": call.name, "arguments": call.arguments}, ensure_ascii=False)
+            for call in self.calls
+        )
+        return "\n".join(filter(None, (self.text, *calls)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,9 +57,10 @@ class StrategyPlanner:
         if model is None and strategy.needs:
             raise UnfitModelError(f"{strategy.name} needs a language model; name one as in {strategy.name}:MODEL")
         if model is not None and (lacking := sorted(strategy.needs - model.abilities)):
-            can = ", ".join(sorted(model.abilities))
+            needed = " and ".join(ability.in_words for ability in lacking)
+            can = ", ".join(ability.in_words for ability in sorted(model.abilities))
             raise UnfitModelError(
-                f"{strategy.name} needs a language model that can {' and '.join(lacking)}; {model.name} can only {can}"
+                f"{strategy.name} needs a language model that can {needed}; {model.name} can only {can}"
             )
         self.name = name or (strategy.name if model is None else f"{strategy.name}:{model.name}")
         self._strategy = strategy

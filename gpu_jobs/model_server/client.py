@@ -80,7 +80,7 @@ class RemoteModel:
     A server that dies, hangs or violates the protocol is killed, and every later call is a `Failure` with the reason.
     """
 
-    abilities = frozenset(Ability)
+    abilities = frozenset({Ability.GENERATE, Ability.SCORE, Ability.CONSTRAIN})
 
     def __init__(
         self,

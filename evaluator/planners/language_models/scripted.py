@@ -6,14 +6,17 @@ message gives the answer:
     {"pattern": "noisy", "text": "Image Denoising"}
     {"pattern": "blurry", "texts": ["Image Deblurring", "Image Denoising, Image Deblurring"]}
     {"pattern": "which tool", "scores": {"Colorization": -0.2}, "otherwise": -9.0}
+    {"pattern": "gray", "calls": [{"name": "Colorization", "arguments": {"image": "$image"}}], "text": "I colour it."}
     {"pattern": "", "failure": "unavailable", "message": "It is closed."}
 
-`texts` are beams, best first; `scores` are log-probabilities of continuations. A call that matches no line is refused.
+`texts` are beams, best first; `scores` are log-probabilities of continuations. `calls` are calls of tools, with
+arguments as an object or a text, and answer only calls that offer tools. A call that matches no line is refused.
 """
 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +33,13 @@ from evaluator.core.language_model import (
     GenerateCall,
     ScoreCall,
     Scores,
+    ToolCall,
     Usage,
 )
 
 Script = Callable[[Call], Answer | Failure | str]
 """Answers a call; a text is completed to a `Completion` with its names and usage."""
-_SETTINGS = frozenset({"pattern", "text", "texts", "scores", "otherwise", "failure", "message"})
+_SETTINGS = frozenset({"pattern", "text", "texts", "scores", "otherwise", "failure", "message", "calls"})
 
 
 class ScriptError(ValueError):
@@ -137,7 +141,24 @@ def _answer(call: Call, *, settings: Mapping[str, Any]) -> Answer | Failure | No
             return None
         return Scores(log_probabilities=tuple(float(scores.get(text, otherwise)) for text in call.continuations))
     texts = settings.get("texts", [settings["text"]] if "text" in settings else None)
+    if "calls" in settings:
+        return _completion_with_calls(call, settings=settings) if call.tools else None
     return None if texts is None else completion(call=call, texts=texts, count=lambda text: len(text.split()))
+
+
+def _completion_with_calls(call: GenerateCall, *, settings: Mapping[str, Any]) -> Completion | Failure:
+    made = completion(call=call, texts=[settings.get("text", "")], count=lambda text: len(text.split()))
+    if isinstance(made, Failure):
+        return made
+    calls = tuple(
+        ToolCall(
+            id=f"call_{digest([number, each])[:24]}",
+            name=each["name"],
+            arguments=each["arguments"] if isinstance(each["arguments"], str) else json.dumps(each["arguments"]),
+        )
+        for number, each in enumerate(settings["calls"])
+    )
+    return replace(made, calls=calls)
 
 
 def _refused(message: str) -> Failure:
@@ -175,6 +196,18 @@ def _problem(settings: Mapping[str, Any]) -> str | None:
         return '"scores" and "otherwise" are log-probabilities, at most 0'
     if settings.get("failure", FailureKind.REFUSED) not in list(FailureKind):
         return f'"failure" is one of {", ".join(FailureKind)}'
-    if not {"text", "texts", "scores", "failure"} & set(settings):
-        return 'it has none of "text", "texts", "scores" and "failure"'
+    if not {"text", "texts", "scores", "failure", "calls"} & set(settings):
+        return 'it has none of "text", "texts", "scores", "calls" and "failure"'
+    if "calls" in settings and not _are_calls(settings["calls"]):
+        return '"calls" is a list of objects with a "name" and "arguments", which are an object or a text'
     return None
+
+
+def _are_calls(value: object) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, dict)
+        and each.keys() == {"name", "arguments"}
+        and isinstance(each["name"], str)
+        and isinstance(each["arguments"], dict | str)
+        for each in value
+    )

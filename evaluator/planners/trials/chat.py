@@ -68,7 +68,7 @@ def try_chat(*, suite: Suite, settings: ChatTrialSettings, offered: Set[str] | N
         problem = f"{error}."
     status = _OK if isinstance(model.last, Completion) else None
     text = (
-        model.last.text if isinstance(model.last, Completion)
+        model.last.transcript() if isinstance(model.last, Completion)
         else (model.last.received or "") if isinstance(model.last, Failure) else ""
     )  # fmt: skip
     body = text.encode()
@@ -80,7 +80,7 @@ def try_chat(*, suite: Suite, settings: ChatTrialSettings, offered: Set[str] | N
         return replace(trial, reason=Reason.MODEL_UNUSABLE, problem=problem)
     if isinstance(end, PlannerError):
         return replace(trial, reason=end.reason, verdict=verdict_of_fault(end.reason), problem=str(end))
-    if end.unreadable and isinstance(model.last, Completion) and says_nothing(model.last.text):
+    if end.unreadable and isinstance(model.last, Completion) and says_nothing(model.last.transcript()):
         trial = replace(trial, reason=Reason.UNPARSABLE_PLAN)
         return explained(trial, context=context, suite=suite, verdict=Verdict.EMPTY)
     if end.unreadable:

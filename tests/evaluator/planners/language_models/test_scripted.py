@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.core.language_model import FailureKind, Following, Message, ScoreCall
+from evaluator.core.language_model import FailureKind, Following, Message, ScoreCall, ToolDefinition
 from evaluator.planners.language_models.scripted import ScriptedModel, ScriptError
 from tests.fakes.strategies import generate
 
@@ -50,6 +50,17 @@ def test_failures_scores_and_beams_can_be_scripted(tmp_path):
     assert [beam.names for beam in names.beams] == [("A", "B"), ("B",)]
 
 
+def test_calls_of_tools_answer_calls_that_offer_tools(tmp_path):
+    calls = [{"name": "A", "arguments": {"image": "$image"}}, {"name": "A", "arguments": '{"image": '}]
+    path = script(tmp_path, {"pattern": "", "calls": calls, "text": "I call."}, {"pattern": "", "text": "no tools"})
+    tools = (ToolDefinition(name="A", description="Does it.", parameters={}),)
+    called, texts = ScriptedModel.from_file(path).answer([generate("go", tools=tools), generate("go")])
+    assert (called.text, texts.text, texts.calls) == ("I call.", "no tools", ())
+    assert [(call.name, call.arguments) for call in called.calls] == [("A", '{"image": "$image"}'), ("A", '{"image": ')]
+    assert len({call.id for call in called.calls}) == 2
+    assert called.transcript().splitlines()[0] == "I call."
+
+
 @pytest.mark.parametrize("text", ["A, A", "C", ""])
 def test_a_text_that_breaks_the_constraint_is_refused(text):
     (answer,) = ScriptedModel(lambda call: text).answer([generate("names", constraint=OneOf())])
@@ -69,6 +80,8 @@ def test_a_text_that_breaks_the_constraint_is_refused(text):
         ('{"pattern": "", "scores": {"a": 1}}', "at most 0"),
         ('{"pattern": "", "failure": "tired"}', "one of unavailable"),
         ('{"pattern": ""}', "none of"),
+        ('{"pattern": "", "calls": [{"name": "A"}]}', '"calls" is a list of objects'),
+        ('{"pattern": "", "calls": [{"name": "A", "arguments": 1}]}', '"calls" is a list of objects'),
     ],
 )
 def test_a_bad_line_is_named(tmp_path, line, says):
