@@ -6,17 +6,19 @@ are a JSON object or its text, also encoded twice or written as a Python literal
 A value refers to another call if it is
 
 1. the call's id, for the call's first output, or `<call id>.<output>`; also after `$`, in `{...}`, `{{...}}`, `${...}`
-   or `<...>`, unless the request has a resource of that name;
+   or `<...>`, unless the request has a resource of that name; the only output of a tool may also be called `output` or
+   `result`, and where the argument is no text, like the argument or its type;
 2. where the argument is no text, and so cannot be a literal: the number of the call (`call_2`, `result_2`, `step 2`,
    `<resource>-1` counted from 0), or the name of the tool, if exactly one other call has it.
 
 Calls may refer to each other in any order. `evaluator.replies.actions` converts calls to steps.
 
-Recorded: arguments encoded twice or as a Python literal, missing ids, unknown keys, references by rule 2 or in marks.
+Recorded: arguments encoded twice or as a Python literal, missing ids, unknown keys, references by rule 2 or in marks,
+other names of an output.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluator.core.plans.literals import kind_of, load_json, load_literal, refuse_too_many, short, spelling
@@ -29,6 +31,7 @@ _NUMBERED = re.compile(
     r"[<{$]*(?:call|result|step|output|action|tool)[ _-]?([0-9]{1,3})[>}]*((?:\.\w+)?)", re.IGNORECASE
 )
 _COUNTED = re.compile(r"<(?:resource|GEN(?:ERATED)?)>-([0-9]{1,3})")
+_ANY_OUTPUT = ("output", "result")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -178,17 +181,19 @@ class _References:
             return value
         if value.startswith("$") and value[1:] in self._context.resources:
             return value
+        kind = inputs_of(tool=of.tool, context=self._context).get(argument)
+        is_text = kind is None or kind is ResourceType.TEXT
+        names = _ANY_OUTPUT if is_text else (*_ANY_OUTPUT, argument, str(kind))
         if (reference := self._by_call_id(value)) is not None:
-            return reference
+            return self._with_output(reference, of=of, names=names)
         marked = _MARKED.fullmatch(value)
         if marked is not None:
             name = next(group for group in marked.groups() if group is not None).strip()
             if (reference := self._by_call_id(name)) is not None:
                 if not value.startswith("$") or "{" in value:
                     self._tolerated.append(f"{of.where}: read {short(value)} as the result of a call")
-                return reference
-        kind = inputs_of(tool=of.tool, context=self._context).get(argument)
-        if kind is None or kind is ResourceType.TEXT:
+                return self._with_output(reference, of=of, names=names)
+        if is_text:
             return value
         reference = self._by_number(value) or self._by_tool(value, of=of)
         if reference is not None:
@@ -200,6 +205,15 @@ class _References:
             return _first(self._by_id[name])
         call_id, dot, _ = name.rpartition(".")
         return name if dot and call_id in self._by_id else None
+
+    def _with_output(self, reference: str, *, of: _Known, names: Collection[str]) -> str:
+        """A reference by a call's id, with the only output of its tool in place of one of these names."""
+        call_id, _, output = reference.rpartition(".")
+        outputs = self._by_id[call_id].outputs
+        if output in outputs or len(outputs) != 1 or output not in names:
+            return reference
+        self._tolerated.append(f"{of.where}: read {short(reference)} as {f'{call_id}.{outputs[0]}'!r}")
+        return f"{call_id}.{outputs[0]}"
 
     def _by_number(self, value: str) -> str | None:
         for pattern, base in ((_NUMBERED, 1), (_COUNTED, 0)):

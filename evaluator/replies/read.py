@@ -80,7 +80,23 @@ def read_plan(*, value: object, context: PlanContext) -> ParsedPlan:
     Raises:
         PlanSyntaxError: it has none of the forms, is ambiguous, or is cut off.
     """
-    parsed = _Reader(context).value(value)
+    return _checked(_Reader(context).value(value))
+
+
+def read_message(*, calls: Sequence[Call], text: str, context: PlanContext) -> ParsedPlan:
+    """Parse the plan of a message with tool calls and a text, or of its text if it has no calls.
+
+    Raises:
+        PlanSyntaxError: see `read_plan`; or there is neither call nor text, or the text is another plan than the calls.
+    """
+    if not calls and not text.strip():
+        raise PlanSyntaxError("the message has neither a text nor a call")
+    if not calls:
+        return read_plan(value=text, context=context)
+    return _checked(_Reader(context).calls(calls, outside=text, notes=()))
+
+
+def _checked(parsed: ParsedPlan) -> ParsedPlan:
     # JSON can contain lone surrogates, but UTF-8, and so every digest and store, cannot.
     plan = parsed.plan
     for step in plan.steps:
@@ -132,9 +148,9 @@ class _Reader:
                 cut = f"; it ended by {content.finish!r}" if content.finish else ""
                 raise PlanSyntaxError(f"the message has neither a text nor a call{cut}", tolerated=content.notes)
             return self._inside(lambda: self.text(content.text), notes=content.notes)
-        return self._calls(content.calls, outside=content.text, notes=content.notes)
+        return self.calls(content.calls, outside=content.text, notes=content.notes)
 
-    def _calls(self, calls: Sequence[Call], *, outside: str, notes: tuple[str, ...]) -> ParsedPlan:
+    def calls(self, calls: Sequence[Call], *, outside: str, notes: tuple[str, ...]) -> ParsedPlan:
         parsed = plan_of_calls(calls=calls, context=self._context, form=CALLS, tolerated=notes)
         if not outside.strip():
             return parsed
@@ -181,7 +197,7 @@ class _Reader:
         if texts.has_marks(text) and texts.has_marks(_without_values(text)):
             marked = texts.calls_in(text)
             if marked is not None:
-                return self._calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
+                return self.calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
         if (answer := answer_in_tags(text)) is not None:
             return self._inside(lambda: self.text(answer[0]), notes=answer[1])
         blocks, outside = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
@@ -206,7 +222,7 @@ class _Reader:
         ]
         final = "".join(message.text for message in messages if message.channel == "final" and not message.recipient)
         if calls:
-            return self._calls(calls, outside=final, notes=("envelope: channels", "dialect: harmony"))
+            return self.calls(calls, outside=final, notes=("envelope: channels", "dialect: harmony"))
         if not final.strip():
             raise PlanSyntaxError("there is no message in the final channel")
         return self._inside(lambda: self.text(final), notes=("envelope: channels",))
@@ -260,7 +276,7 @@ class _Reader:
             contents = [content_of(value) for value in loaded]
             if all(content is not None and content.calls and not content.text for content in contents):
                 calls = [call for content in contents if content is not None for call in content.calls]
-                return self._calls(calls, outside="", notes=(*prose, "dialect: calls one after another"))
+                return self.calls(calls, outside="", notes=(*prose, "dialect: calls one after another"))
         plans: list[ParsedPlan] = []
         problem: PlanSyntaxError | None = None
         for value in loaded:
