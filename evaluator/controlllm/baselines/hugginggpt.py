@@ -2,20 +2,25 @@
 
 The system's other stages are not needed: the profile determines the model of a task, and only the plan is judged. Text
 or a code fence around the list is recorded and ignored. `evaluator.replies.hugginggpt` turns the list into a plan.
+
+A model that keeps to the call's JSON schema puts the list under the key `tasks`, since services want an object.
 """
 
 import json
 import re
+from collections.abc import Sequence
 from typing import ClassVar
 
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Completion, Message
-from evaluator.core.planner import PlannerRequest
+from evaluator.core.planner import OfferedTool, PlannerRequest
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.prompting import (
     Prompt,
     answer_sentence,
     ask,
+    closed_object,
     context_of,
     read_draft,
     refuse_too_long,
@@ -57,10 +62,29 @@ class HuggingGPT:
         user = f"{request.task.request}\n\n{given}\n\nThe list of tasks:"
         system = Message(role="system", content=_SYSTEM + tool_lines(request))
         prompt = Prompt(name=PROMPT, messages=(system, Message(role="user", content=user)))
-        (answer,) = yield [ask(prompt)]
+        (answer,) = yield [ask(prompt, schema=tasks_schema(request.tools))]
         assert isinstance(answer, Completion)
         parsed = read_tasks(text=answer.text, context=context_of(request))
         return read_draft(parsed=parsed, completions=[answer], prompt=PROMPT)
+
+
+def tasks_schema(tools: Sequence[OfferedTool]) -> dict[str, JsonValue] | None:
+    """JSON schema of an object with a list of tasks for the given tools; None without tools."""
+    if not tools:
+        return None
+    text: JsonValue = {"type": "string"}
+    tasks: list[JsonValue] = [
+        closed_object(
+            {
+                "task": {"type": "string", "enum": [tool.name]},
+                "id": {"type": "integer"},
+                "dep": {"type": "array", "items": {"type": "integer"}},
+                "args": closed_object(dict.fromkeys(tool.inputs, text)),
+            }
+        )
+        for tool in tools
+    ]
+    return closed_object({_TASKS: {"type": "array", "items": {"anyOf": tasks}}})
 
 
 def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxError:
@@ -93,9 +117,14 @@ def find_list(text: str) -> tuple[object, tuple[str, ...]]:
         raise PlanSyntaxError("JSON nested too deeply") from None
     except ValueError as error:  # a number of more digits than Python converts
         raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error}") from None
-    around = text[: start.start()].strip() + text[end:].strip()
+    before, after = text[: start.start()], text[end:]
+    if _OBJECT.fullmatch(before) and after.strip() == "}":
+        return value, ()
+    around = before.strip() + after.strip()
     return value, ((f"left out {len(around)} characters around the list",) if around else ())
 
 
+_TASKS = "tasks"
+_OBJECT = re.compile(rf'\s*\{{\s*"{_TASKS}"\s*:\s*')
 _LIST = re.compile(r"\[\s*(?=[\]{])")
 STRATEGIES = (HuggingGPT,)

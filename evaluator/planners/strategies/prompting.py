@@ -4,15 +4,19 @@ Tools, types and resources come from the request alone.
 """
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Completion, GenerateCall, Message
+from evaluator.core.language_model import Completion, GenerateCall, Message, ToolDefinition
 from evaluator.core.planner import PlannerRequest
+from evaluator.core.plans.abstaining import FORM as ABSTENTION
+from evaluator.core.plans.abstaining import abstention, reason_received
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
 from evaluator.core.strategy import Draft
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
+from evaluator.replies.envelope import opened
 
 MAX_COMPLETION = 64 * 1024
 """Maximum number of characters of a completion, far more than a plan needs."""
@@ -27,9 +31,23 @@ class Prompt:
     messages: tuple[Message, ...]
 
 
-def ask(prompt: Prompt, *, max_tokens: int = 1024, stop: tuple[str, ...] = ()) -> GenerateCall:
+def ask(
+    prompt: Prompt,
+    *,
+    max_tokens: int = 1024,
+    stop: tuple[str, ...] = (),
+    tools: tuple[ToolDefinition, ...] = (),
+    schema: Mapping[str, JsonValue] | None = None,
+) -> GenerateCall:
     """The call that continues a prompt, by greedy decoding."""
-    return GenerateCall(messages=prompt.messages, max_tokens=max_tokens, stop=stop)
+    return GenerateCall(messages=prompt.messages, max_tokens=max_tokens, stop=stop, tools=tools, schema=schema)
+
+
+def closed_object(properties: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """JSON schema of an object with exactly these properties."""
+    return {
+        "type": "object", "properties": dict(properties), "required": [*properties], "additionalProperties": False,
+    }  # fmt: skip
 
 
 def context_of(request: PlannerRequest) -> PlanContext:
@@ -111,7 +129,7 @@ def read_draft(
         prompt: the prompt's name.
         notes: further notes of the strategy.
     """
-    texts = [shortened(completion.text) for completion in completions]
+    texts = [shortened(completion.transcript()) for completion in completions]
     common: dict[str, JsonValue] = {"prompt": prompt, "completions": list(texts), **notes}
     if any(completion.truncated for completion in completions):
         common["truncated"] = True
@@ -119,7 +137,16 @@ def read_draft(
         common |= {"tolerated": list(parsed.tolerated), "unreadable": str(parsed)}
         return Draft(plan=shortened("\n".join(texts)), unreadable=str(parsed), notes=common)
     common |= {"form": parsed.form, "tolerated": list(parsed.tolerated)}
+    if parsed.form == ABSTENTION:
+        return Draft(plan=abstention(_reason(completions[-1].text)), notes=common)
     return Draft(plan=plan_to_json(parsed.plan), notes=common)
+
+
+def _reason(text: str) -> str:
+    """The reason of an abstention."""
+    with suppress(PlanSyntaxError):
+        text = opened(text)[0].strip()
+    return reason_received(text) or ""
 
 
 def shortened(text: str) -> str:

@@ -1,8 +1,8 @@
 """The registry of strategies, and planners named `STRATEGY[:MODEL]`.
 
-A strategy is a class in the tuple `STRATEGIES` of a module that a paper's entry names. It has class attributes `name`,
-`description` and `catalogue` (the tools of the suites whose requests it understands; empty: all), and a constructor
-without arguments. Optional attributes:
+A strategy is a class in the tuple `STRATEGIES` of a module that a paper's entry names, or of this package. It has class
+attributes `name`, `description` and `catalogue` (the tools of the suites whose requests it understands; empty: all),
+and a constructor without arguments. Optional attributes:
 
 - `optional`: abilities of a language model that it can do without; `with_model=True` makes it use one
 - `option`: description of an option, made with `option="..."` and named `STRATEGY@OPTION[:MODEL]`; with `option_first`
@@ -26,6 +26,9 @@ from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries, suites_in_turns, suites_of_catalogue
 from evaluator.planners.language_models.choosing import FORMS
+
+_GENERAL = ("evaluator.planners.strategies.json_plan", "evaluator.planners.strategies.native_tools")
+"""Modules of strategies of no paper."""
 
 
 class PlannerNameError(LookupError):
@@ -76,7 +79,8 @@ class StrategyEntry:
 def strategies() -> Mapping[str, StrategyEntry]:
     """All strategies by name, in alphabetical order."""
     entries: dict[str, StrategyEntry] = {}
-    for module in (name for entry in paper_entries() for name in getattr(entry, "STRATEGIES", ())):
+    of_papers = (name for entry in paper_entries() for name in getattr(entry, "STRATEGIES", ()))
+    for module in (*_GENERAL, *of_papers):
         for strategy in import_module(module).STRATEGIES:
             if strategy.name in entries:
                 raise ValueError(f"two strategies are called {strategy.name!r}")
@@ -181,7 +185,7 @@ def named_strategy(name: str) -> StrategyEntry:
 
 def abilities_in_words(abilities: Collection[Ability]) -> str:
     """Abilities for use in a sentence, in the order of their definition."""
-    return " and ".join(str(ability) for ability in Ability if ability in abilities)
+    return " and ".join(ability.in_words for ability in Ability if ability in abilities)
 
 
 def has_strategy(name: str) -> bool:

@@ -1,7 +1,6 @@
 """A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls the API."""
 
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from django import forms
@@ -18,8 +17,9 @@ from leaderboard.planners.kinds.language_models import (
     MODEL_ID,
     STRATEGY,
     chat_strategies,
-    check_strategy,
+    check_chat_strategy,
     check_understanding,
+    offer,
 )
 from leaderboard.planners.models import Planner, PlannerKind
 
@@ -42,11 +42,10 @@ class ChatKind(CalledKind):
         model.help_text = "As in requests. Shown with the planner."
         model.widget.attrs["placeholder"] = "my-model"
         fields[TIMEOUT.name].help_text = "For one try of one call, 1 to 300. Calls are retried."
-        strategies: Any = fields[STRATEGY.name].widget
-        strategies.choices = [(name, label) for name, label in STRATEGY.choices if name in chat_strategies()]
+        offer(chat_strategies(), fields=fields)
 
     def check(self, data: PlannerData) -> Errors:
-        errors = {**super().check(data), **_check_strategy(data[STRATEGY])}
+        errors = {**super().check(data), **check_chat_strategy(data[STRATEGY])}
         if not data[MODEL_ID]:
             errors[MODEL_ID.name] = ["Give the name of the model, as used in requests to your endpoint."]
         return errors
@@ -75,10 +74,3 @@ class ChatKind(CalledKind):
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> ChatPlanner:  # noqa: ARG002 - as the base class
         return ChatPlanner(**self.how_to_call(planner), model=planner.model_id, strategy=planner.strategy)
-
-
-def _check_strategy(name: str) -> Errors:
-    if (errors := check_strategy(name)) or name in chat_strategies():
-        return errors
-    problem = f"{name} needs the probabilities of tokens, which a chat endpoint does not provide: choose one of"
-    return {STRATEGY.name: [f"{problem} {', '.join(chat_strategies())}."]}

@@ -10,7 +10,14 @@ from leaderboard.people.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
-from leaderboard.planners.kinds.language_models import STRATEGY, check_strategy, check_understanding, too_large
+from leaderboard.planners.kinds.language_models import (
+    STRATEGY,
+    check_understanding,
+    check_worker_strategy,
+    offer,
+    too_large,
+    worker_strategies,
+)
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.fields import Text
 from leaderboard.platform.problems import FieldErrors
@@ -42,8 +49,11 @@ class CheckpointKind(Kind):
     loads_model = True
     has_secret = True
 
+    def fit_form(self, fields: dict[str, forms.Field]) -> None:
+        offer(worker_strategies(), fields=fields)
+
     def check(self, data: PlannerData) -> Errors:
-        errors = check_strategy(data[STRATEGY])
+        errors = check_worker_strategy(data[STRATEGY])
         if not _DIGEST.fullmatch(data[CHECKPOINT_DIGEST]):
             errors[CHECKPOINT_DIGEST.name] = ["Upload a checkpoint first, and give its digest: 64 hexadecimal digits."]
         return errors

@@ -14,9 +14,11 @@ from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import (
     MODEL_ID,
     STRATEGY,
-    check_strategy,
     check_understanding,
+    check_worker_strategy,
+    offer,
     too_large,
+    worker_strategies,
 )
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.database import give_connection_back
@@ -59,12 +61,13 @@ class HubKind(Kind):
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
         fields[MODEL_ID.name].help_text = "ORG/NAME of a public model with safetensors."
+        offer(worker_strategies(), fields=fields)
 
     def check(self, data: PlannerData) -> Errors:
         # Only patterns: sends no request to the hub.
         from evaluator.sandbox.admission.hub_lookup import check_names
 
-        errors = check_strategy(data[STRATEGY])
+        errors = check_worker_strategy(data[STRATEGY])
         if not data[MODEL_ID]:
             return {**errors, MODEL_ID.name: ["Enter the model as ORG/NAME, as on its page on the hub."]}
         try:

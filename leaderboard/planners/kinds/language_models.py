@@ -1,9 +1,11 @@
 """The shared parts of kinds that combine a strategy with a language model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
+from django import forms
 from django.conf import settings
 
 from evaluator.core.language_model import Ability
@@ -19,8 +21,7 @@ _GIGABYTE = 1024**3
 
 @cache
 def model_strategies() -> Mapping[str, StrategyEntry]:
-    """The strategies that a language model can be submitted with, by name, those for all suites first. A model on the
-    worker has all abilities that they need."""
+    """The strategies that a language model can be submitted with, by name, those for all suites first."""
     found = {name: entry for name, entry in strategies().items() if entry.needs or entry.optional}
     return MappingProxyType(dict(sorted(found.items(), key=lambda item: (bool(item[1].suites), item[0]))))
 
@@ -28,9 +29,18 @@ def model_strategies() -> Mapping[str, StrategyEntry]:
 @cache
 def chat_strategies() -> Mapping[str, StrategyEntry]:
     """The strategies that need only generated text, which is all that a chat endpoint returns."""
-    can = frozenset({Ability.GENERATE})
-    found = {name: entry for name, entry in model_strategies().items() if entry.needs | entry.optional <= can}
-    return MappingProxyType(found)
+    return _strategies_for(frozenset({Ability.GENERATE}))
+
+
+@cache
+def worker_strategies() -> Mapping[str, StrategyEntry]:
+    """The strategies for a model that a worker loads, which has no service that takes definitions of tools."""
+    return _strategies_for(frozenset(Ability) - {Ability.CALL_TOOLS})
+
+
+def _strategies_for(abilities: frozenset[Ability]) -> Mapping[str, StrategyEntry]:
+    entries = model_strategies().items()
+    return MappingProxyType({name: entry for name, entry in entries if entry.needs | entry.optional <= abilities})
 
 
 def _label(name: str) -> str:
@@ -54,21 +64,42 @@ STRATEGY = Choice(
     "strategy",
     label="Strategy",
     noun="strategy",
-    help=f"Prompts the language model and builds a plan from its answers: {', '.join(model_strategies())}. With a chat "
-    f"endpoint: {', '.join(chat_strategies())}.",
+    help="Prompts the language model and builds a plan from its answers: "
+    f"{', '.join(worker_strategies())}. With a chat endpoint: {', '.join(chat_strategies())}.",
     page_help="Turns the model's answers into a plan.",
     example="hugginggpt",
     choices=[(name, _label(name)) for name in model_strategies()],
 )
 
 
-def check_strategy(name: str) -> Errors:
-    """Errors in the strategy's name."""
-    if name in model_strategies():
+def offer(strategies: Iterable[str], *, fields: Mapping[str, forms.Field]) -> None:
+    """Offer only these strategies in a form."""
+    offered = frozenset(strategies)
+    widget: Any = fields[STRATEGY.name].widget
+    widget.choices = [(name, label) for name, label in STRATEGY.choices if name in offered]
+
+
+def check_chat_strategy(name: str) -> Errors:
+    """Errors in the name of the strategy of a chat endpoint."""
+    lacking = "needs the probabilities of tokens, which a chat endpoint does not provide"
+    return _check(name, offered=chat_strategies(), lacking=lacking)
+
+
+def check_worker_strategy(name: str) -> Errors:
+    """Errors in the name of the strategy of a model that a worker loads."""
+    lacking = "needs a service that takes definitions of tools, such as a chat endpoint"
+    return _check(name, offered=worker_strategies(), lacking=lacking)
+
+
+def _check(name: str, *, offered: Mapping[str, StrategyEntry], lacking: str) -> Errors:
+    if name in offered:
         return {}
+    names = ", ".join(offered)
+    if name in model_strategies():
+        return {STRATEGY.name: [f"{name} {lacking}: choose one of {names}."]}
     if name in strategies():
         return {STRATEGY.name: [f"{name} works without a language model: submit it as a bundled planner."]}
-    return {STRATEGY.name: [f"Choose one of {', '.join(model_strategies())}."]}
+    return {STRATEGY.name: [f"Choose one of {names}."]}
 
 
 def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:

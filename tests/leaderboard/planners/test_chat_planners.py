@@ -11,7 +11,7 @@ from evaluator.planners.language_models.chat.model import KEY_VARIABLE
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.services import create_token
 from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies
+from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies, worker_strategies
 from leaderboard.planners.models import Planner
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, Guarded, chatting
@@ -85,8 +85,12 @@ def test_what_cannot_be_is_refused_beside_its_field(settings):
     assert not Planner.objects.exists()
 
 
-def test_only_strategies_that_ask_for_free_text_are_offered():
-    assert set(model_strategies()) - set(chat_strategies()) == {"openagi/constrained", "openagi/nonlinear"}
+def test_strategies_are_offered_for_what_chat_endpoints_and_workers_can_do():
+    assert set(model_strategies()) - set(chat_strategies()) == {
+        "openagi/constrained", "openagi/nonlinear", "native-tools",
+    }  # fmt: skip
+    assert set(model_strategies()) - set(worker_strategies()) == {"native-tools"}
+    assert {"json-plan", "hugginggpt"} < set(chat_strategies())
 
 
 @pytest.mark.django_db(transaction=True)

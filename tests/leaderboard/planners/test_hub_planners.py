@@ -120,6 +120,7 @@ WRONG = [
     ({"strategy": ""}, "strategy", "Choose one of gpt4tools"),
     ({"strategy": "unheard-of"}, "strategy", "Choose one of"),
     ({"strategy": "gold"}, "strategy", "Choose one of"),
+    ({"strategy": "native-tools"}, "strategy", "needs a service that takes definitions of tools"),
     ({"strategy": "openagi/zero-shot:chat:http://10.0.0.1/v1#m"}, "strategy", "Choose one of"),
     ({"bundled_name": "gold"}, "bundled_name", "has no bundled planner: leave this empty"),
     ({"endpoint_url": "https://example.org/"}, "endpoint_url", "leave this empty"),

@@ -23,7 +23,12 @@ def request_of(suite: str, key: str) -> PlannerRequest:
 
 
 def held(strategy: Strategy, request: PlannerRequest, answers: Sequence[str]) -> tuple[Draft, list[Call]]:
-    """The draft of a conversation in which the texts are answered one after the other, and the calls it made.
+    """As `held_with`, with texts as answers."""
+    return held_with(strategy, request, [Completion(text=answer) for answer in answers])
+
+
+def held_with(strategy: Strategy, request: PlannerRequest, answers: Sequence[Completion]) -> tuple[Draft, list[Call]]:
+    """The draft of a conversation in which the completions are answered one after the other, and the calls it made.
 
     Asserts that it ends with the last answer, and not before.
     """
@@ -31,7 +36,7 @@ def held(strategy: Strategy, request: PlannerRequest, answers: Sequence[str]) ->
     calls = list(next(conversation))
     for position, answer in enumerate(answers):
         try:
-            calls += conversation.send([Completion(text=answer)])
+            calls += conversation.send([answer])
         except StopIteration as end:
             assert position == len(answers) - 1, f"it ended after answer {position + 1}"
             return end.value, calls

@@ -4,11 +4,12 @@ A strategy without a script here fails: whoever adds one also says what its lang
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 
 import pytest
 
-from evaluator.core.language_model import Answer, Call, Failure, ScoreCall, Scores
+from evaluator.core.language_model import Answer, Call, Completion, Failure, ScoreCall, Scores, ToolCall
 from evaluator.core.plans.checks import check_plan
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.registry import suite_of
@@ -84,6 +85,38 @@ HUGGINGGPT = texts(
     ),
     toolmini=json.dumps(TASKS_OF_REMOVING),
 )
+STEPS = {
+    "openagi": (
+        ("Image Deblurring", {"image": "$image"}, "image"),
+        ("Colorization", {"image": "s1.image"}, "image"),
+    ),
+    "toolmini": (
+        ("image_instance_segmentation", {"image": "station_000.png"}, "mask"),
+        ("select_mask", {"mask_list": "s1.mask", "condition": "keyboard"}, "result"),
+        ("image_inpainting", {"image": "station_000.png", "mask": "s2.result"}, "image"),
+    ),
+}
+"""Tools, inputs and outputs of the plans."""
+
+
+def as_json(suite: str) -> str:
+    steps = [{"id": f"s{at}", "tool": step[0], "inputs": step[1]} for at, step in enumerate(STEPS[suite], start=1)]
+    return json.dumps({"steps": steps, "answers": [f"s{len(steps)}.{STEPS[suite][-1][2]}"]})
+
+
+def as_calls(suite: str) -> Script:
+    """The steps as calls of the tools, whose names have no blanks."""
+    calls = tuple(
+        ToolCall(
+            id=f"toolu_{number}",
+            name=tool.replace(" ", "_"),
+            arguments=json.dumps({name: re.sub(r"s(\d)\.\w+", r"call_\1", value) for name, value in inputs.items()}),
+        )
+        for number, (tool, inputs, _) in enumerate(STEPS[suite])
+    )
+    return lambda call: Completion(text="", calls=calls)
+
+
 CALLS = {
     "openagi": (
         "Action: Image Deblurring\nAction Input: $image",
@@ -105,6 +138,8 @@ SCRIPTS: Mapping[str, Mapping[str, Script]] = {
     "controlllm/trained": texts(toolmini="It asks no model."),
     "gpt4tools": texts(**{suite: "\n".join(lines) for suite, lines in CALLS.items()}),
     "hugginggpt": HUGGINGGPT,
+    "json-plan": texts(openagi=as_json("openagi"), toolmini=as_json("toolmini")),
+    "native-tools": {suite: as_calls(suite) for suite in STEPS},
     "openagi/constrained": SEQUENCE,
     "openagi/few-shot": FREE_TEXT,
     "openagi/nonlinear": SEQUENCE,
