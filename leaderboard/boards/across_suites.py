@@ -2,7 +2,7 @@
 
 Scores of different suites are not on one scale, so they are never averaged. The planners that are ranked on all of the
 same suites are ranked again among themselves on each of them, and their ranks are averaged. The ranges of these
-averages follow from the ranks that the paired tests of each board leave open.
+averages follow from the range of each rank by the paired tests of its board.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,7 +21,7 @@ _SAME = 1e-9
 
 
 class OpenRank(NamedTuple):
-    """A rank on a board, and the ranks that paired tests leave open."""
+    """A rank on a board, and its range by paired tests."""
 
     rank: int
     low: int | None
