@@ -1,34 +1,60 @@
-"""Classification of transient answers of HTTP servers, and retries.
+"""The table of HTTP servers' errors, for all clients, and retries.
 
-=========================  ==================================================================================
-answer                     meaning
-=========================  ==================================================================================
-408, 425                   the server timed out waiting for the request, or does not accept it yet
-409                        conflict with another request; not for APIs in which 409 is an answer
-429                        too many requests
-500 and above              the server or a gateway in front of it failed: 502 to 504, 520 to 530 (Cloudflare), 529
-HTML                       a page of a gateway: servers of these APIs answer in JSON
-JSON `error` without the   the error of a router or gateway, with status 200
-answer
-=========================  ==================================================================================
+==============================  ===============  =============================================================
+answer                          kind             meaning
+==============================  ===============  =============================================================
+408, 425                        transient        the server timed out waiting for the request, or does not
+                                                 accept it yet
+409                             transient        conflict with another request; not for APIs in which 409 is an
+                                                 answer
+429                             transient        too many requests
+500 and above                   transient        the server or a gateway in front of it failed: 502 to 504, 520
+                                                 to 530 (Cloudflare), 529
+HTML                            transient        a page of a gateway: servers of these APIs answer in JSON
+JSON `error` without the        transient        the error of a router or gateway, with status 200; a `code` in
+answer                                           it is the status
+402, `insufficient_quota`, ...  over quota       the account is exhausted: fails until its owner acts
+`content_filter`, ...           filtered         a filter withheld request or answer
+413, words about the length     too long         the prompt exceeds the model's context
+other                           permanent        the request or its credentials are wrong
+==============================  ===============  =============================================================
 
-None of them depends on the content of the request, so that the same request may succeed later.
+Transient errors do not depend on the content of the request, so that the same request may succeed later. They and an
+exhausted account are faults of the infrastructure; the other kinds are the planner's.
 """
 
 import math
 import random
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
+from enum import StrEnum
 from itertools import count
 from typing import TypeVar
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import is_about_length
 
 _CONFLICT = 409
 _TRANSIENT = frozenset({408, _CONFLICT, 425, 429})
 _LOWEST_SERVER_ERROR = 500
+_PAYMENT_REQUIRED = 402
+_TOO_LARGE = 413
+_OVER_QUOTA = re.compile(
+    r"\b(insufficient_(quota|balance|credits?|funds)|billing_(error|hard_limit_reached|not_active)|"
+    r"(quota|credits?|balance) (is |are |has been |have been )?(exhausted|exceeded)|exceeded your current quota|"
+    r"(credit )?balance is too low|insufficient (balance|credits?|funds|quota)|out of credits)",
+    re.IGNORECASE,
+)
+_PER_TIME = re.compile(r"\bper[ -_](minute|second|hour|min)\b|\brate[ -_]limit", re.IGNORECASE)
+"""Words of a rate limit, which some services call a quota."""
+_FILTERED = re.compile(
+    r"\b(content_filter(ed)?|content_policy(_violation)?|ResponsibleAIPolicyViolation|data_inspection_failed|"
+    r"content management policy|content_moderation|moderation_blocked|flagged by (our |the )?moderation)\b",
+    re.IGNORECASE,
+)
 _LONGEST_SHOWN = 200
 _SPACE = b" \t\r\n\xef\xbb\xbf"
 _Result = TypeVar("_Result")
@@ -115,6 +141,44 @@ def is_transient(status: int, *, conflicts_are_answers: bool = False) -> bool:
     return status in _TRANSIENT or status >= _LOWEST_SERVER_ERROR
 
 
+class ErrorKind(StrEnum):
+    """What the error of a server means; see the table."""
+
+    TRANSIENT = "transient"
+    OVER_QUOTA = "over_quota"
+    FILTERED = "filtered"
+    TOO_LONG = "too_long"
+    PERMANENT = "permanent"
+
+
+def kind_of_error(status: int, *, body: str = "", conflicts_are_answers: bool = False) -> ErrorKind:
+    """The kind of an error.
+
+    Args:
+        status: of HTTP, or that in the error of a gateway; 200 for an error without one.
+        body: the answer or the error in it; its first 4,000 characters count.
+        conflicts_are_answers: as for `is_transient`.
+    """
+    start = body[:4000]
+    if status == _PAYMENT_REQUIRED or (_OVER_QUOTA.search(start) and not _PER_TIME.search(start)):
+        return ErrorKind.OVER_QUOTA
+    if status < _LOWEST_SERVER_ERROR and _FILTERED.search(start):
+        return ErrorKind.FILTERED
+    if status == _TOO_LARGE or (status in (200, 400, 422) and is_about_length(start)):
+        return ErrorKind.TOO_LONG
+    if status == 200 or is_transient(status, conflicts_are_answers=conflicts_are_answers):
+        return ErrorKind.TRANSIENT
+    return ErrorKind.PERMANENT
+
+
+def status_in(value: JsonValue) -> int | None:
+    """The status that the error in a JSON object names as its `code` or `status`; None if it names none."""
+    error = value.get("error") if isinstance(value, Mapping) else None
+    codes = [error.get("code"), error.get("status")] if isinstance(error, Mapping) else []
+    numbers = [int(code) for code in codes if isinstance(code, int | str) and re.fullmatch(r"[45]\d\d", str(code))]
+    return next(iter(numbers), None)
+
+
 def asked_to_wait(headers: Mapping[str, str]) -> float | None:
     """The seconds in `Retry-After`, at least 0 and not bounded; None if it is missing or invalid.
 
@@ -141,12 +205,16 @@ def is_html(body: bytes) -> bool:
 def error_in(value: JsonValue) -> str | None:
     """The error in a JSON object, as one line; None if there is none.
 
-    Known forms are `{"error": "..."}`, `{"error": {"message": ..., "code": ...}}`, `{"errors": [...]}` and
-    `{"object": "error", "message": ...}`.
+    Known forms are `{"error": "..."}`, `{"error": {"message": ..., "code": ...}}`, `{"errors": [...]}`,
+    `{"object": "error", "message": ...}` and `{"type": "error", "message": ...}`.
     """
     if not isinstance(value, Mapping):
         return None
-    error = value.get("error") or value.get("errors") or (value if value.get("object") == "error" else None)
+    error = (
+        value.get("error")
+        or value.get("errors")
+        or (value if "error" in (value.get("object"), value.get("type")) else None)
+    )
     if not error:
         return None
     if isinstance(error, list):

@@ -1,18 +1,24 @@
-"""Interprets a chat endpoint's response: a completion, a failure, or a reason to retry."""
+"""Interprets a service's response: an answer, a failure, a refused parameter, or a reason to retry."""
 
-from dataclasses import dataclass
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import httpx
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Answer, Failure, FailureKind, Usage, is_about_length
-from evaluator.network.transient import asked_to_wait, error_in, is_html, is_transient
+from evaluator.core.language_model import Answer, Failure, FailureKind
+from evaluator.network.transient import ErrorKind, asked_to_wait, error_in, is_html, kind_of_error, status_in
+from evaluator.planners.language_models.chat.parameters import Refusal
 
 MAX_PAUSE_SECONDS = 60.0
 """A longer `Retry-After` is reduced to this."""
+SHOWN = 2000
+"""Characters of an answer in an error report."""
 _OVERLOAD_STATUSES = frozenset({429, 503, 529})
 _WRONG_REQUEST = (400, 422)
-_TEXT_PARTS = ("text", "output_text")
+_OVERLOADED = re.compile(r"overloaded|rate[_ ]limit|too many requests|capacity", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,97 +38,97 @@ class Retry:
         return self.why
 
 
-class PromptTooLongError(ValueError):
-    """The body of a 200 response is an error about the length of the prompt."""
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The service refuses the request, perhaps for one of its parameters."""
+
+    refusal: Refusal
+    failure: Failure
+    """Of the call if no other parameters help."""
 
 
-class WrongAnswerError(ValueError):
-    """The answer is JSON, but violates the protocol."""
-
-
-class NoChoiceError(WrongAnswerError):
-    """The answer has no completion, as from a router whose provider failed: a retry may succeed."""
-
-
-def read_contents(value: JsonValue) -> tuple[str, str | None, Usage | None]:
-    """The text, its finish reason, and the usage if reported.
-
-    The text is empty if the model wrote none, for example because its reasoning reached the limit.
-
-    Raises:
-        PromptTooLongError: an error about the length of the prompt instead of choices.
-        NoChoiceError: another error, or no choices.
-        WrongAnswerError: the value is no chat completion.
-    """
-    if not isinstance(value, dict):
-        raise WrongAnswerError("is no JSON object")
-    choices = value.get("choices")
-    if not choices:
-        error = error_in(value)
-        if error is not None and is_about_length(error):
-            raise PromptTooLongError(error)
-        raise NoChoiceError("has no choices" if error is None else f"is an error and no choice: {error.rstrip('.')}")
-    if not isinstance(choices, list) or not isinstance(choices[0], dict):
-        raise WrongAnswerError('has no list of "choices"')
-    choice = choices[0]
-    if (error := error_in(choice)) is not None:
-        raise NoChoiceError(f"is an error in place of a choice: {error.rstrip('.')}")
-    message, finish = choice.get("message"), choice.get("finish_reason")
-    if not isinstance(message, dict):
-        raise WrongAnswerError('has no "message" in its first choice')
-    return _text(message), finish if isinstance(finish, str) else None, _usage(value.get("usage"))
-
-
-def _text(message: dict[str, JsonValue]) -> str:
-    # A text, null, or a list of parts, of which the texts are joined. Reasoning is left out.
-    content = message.get("content")
-    if content is None:
-        return ""
-    if isinstance(content, list) and all(isinstance(part, dict) for part in content):
-        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") in _TEXT_PARTS]
-        if all(isinstance(text, str) for text in texts):
-            return "".join(map(str, texts))
-    if not isinstance(content, str):
-        raise WrongAnswerError('has no text as "content" of its message')
-    return content
-
-
-def _usage(value: object) -> Usage | None:
-    if not isinstance(value, dict):
+def parsed(text: str) -> JsonValue:
+    """The text as JSON; None if it is none."""
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
         return None
-    prompt, completion = value.get("prompt_tokens"), value.get("completion_tokens")
-    for count in (prompt, completion):
-        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count < 2**31:
-            return None
-    return Usage(prompt_tokens=int(prompt or 0), completion_tokens=int(completion or 0))
+    return value
 
 
-def read_status(response: httpx.Response, *, shown: str) -> Failure | Retry | None:
-    """A failure or retry by the status and the beginning of the body; None: the body may be a completion."""
+def read_status(response: httpx.Response, *, text: str) -> Failure | Refused | Retry | None:
+    """The meaning of a status and its body; None: the body may be an answer.
+
+    Args:
+        response: its status and headers.
+        text: the body without secrets.
+    """
     status = response.status_code
     is_redirect = 300 <= status < 400
-    is_page = is_html(shown.encode()) and not is_redirect
-    if is_page or is_transient(status):
-        after = asked_to_wait(response.headers)
-        return Retry(
-            f"it answered HTTP {status}{' with an HTML page, as gateways do' if is_page else ''}",
-            too_much=status in _OVERLOAD_STATUSES,
-            after=None if after is None else min(after, MAX_PAUSE_SECONDS),
-            received=shown,
-            is_alive=status == httpx.codes.TOO_MANY_REQUESTS,
-        )
+    if is_html(text.encode("utf-8", "replace")) and not is_redirect:
+        return _retry(response, f"it answered HTTP {status} with an HTML page, as gateways do", text=text)
     if status == httpx.codes.OK:
         return None
     if is_redirect:
         message = (
             f"The chat endpoint answered HTTP {status}, a redirect, which is not followed; give the final address."
         )
-    elif status == httpx.codes.REQUEST_ENTITY_TOO_LARGE or (status in _WRONG_REQUEST and is_about_length(shown)):
-        message = f"The chat endpoint answered HTTP {status}: the prompt is too long for its model."
+        return Failure(kind=FailureKind.REFUSED, message=message, received=text[:SHOWN])
+    return _read_error(status, value=parsed(text), response=response, text=text)
+
+
+def read_error(value: Mapping[str, JsonValue], *, why: str, response: httpx.Response) -> Failure | Refused | Retry:
+    """The meaning of an error with status 200.
+
+    Args:
+        value: the answer that has the error, without secrets.
+        why: a clause for the reason of a retry.
+        response: its headers.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    status = status_in(dict(value)) or 200
+    found = _read_error(status, value=dict(value), response=response, text=text)
+    return replace(found, why=f"its answer {why}") if isinstance(found, Retry) else found
+
+
+def _read_error(status: int, *, value: JsonValue, response: httpx.Response, text: str) -> Failure | Refused | Retry:
+    sentence = (error_in(value) or "").rstrip(".")
+    said = f"HTTP {status}: {sentence}" if sentence else f"HTTP {status}"
+    kind, shown = kind_of_error(status, body=text), text[:SHOWN]
+    if kind is ErrorKind.TRANSIENT:
+        return _retry(response, f"it answered {said}", text=text, status=status)
+    if kind is ErrorKind.OVER_QUOTA:
+        message = f"The account at the chat endpoint is over its quota; it answered {said}."
+        return Failure(kind=FailureKind.UNAVAILABLE, message=message, received=shown)
+    if kind is ErrorKind.FILTERED:
+        message = f"The chat endpoint's filter withheld the answer: {said}."
+        return Failure(kind=FailureKind.REFUSED, message=message, received=shown)
+    if kind is ErrorKind.TOO_LONG:
+        detail = f" ({sentence})" if sentence else ""
+        message = f"The chat endpoint answered HTTP {status}: the prompt is too long for its model{detail}."
         return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=message, received=shown)
-    else:
-        message = f"The chat endpoint answered HTTP {status}."
-    return Failure(kind=FailureKind.REFUSED, message=message, received=shown)
+    failure = Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint answered {said}.", received=shown)
+    if status not in _WRONG_REQUEST:
+        return Refused(Refusal(text=""), failure)
+    return Refused(Refusal(text=_message_in(value) or text, value=value), failure)
+
+
+def _retry(response: httpx.Response, why: str, *, text: str, status: int | None = None) -> Retry:
+    status = response.status_code if status is None else status
+    after = asked_to_wait(response.headers)
+    return Retry(
+        why,
+        too_much=status in _OVERLOAD_STATUSES or (status == httpx.codes.OK and bool(_OVERLOADED.search(text[:4000]))),
+        after=None if after is None else min(after, MAX_PAUSE_SECONDS),
+        received=text[:SHOWN],
+        is_alive=status == httpx.codes.TOO_MANY_REQUESTS,
+    )
+
+
+def _message_in(value: JsonValue) -> str:
+    error = value.get("error") if isinstance(value, Mapping) else None
+    message = error.get("message") if isinstance(error, Mapping) else None
+    return message if isinstance(message, str) else ""
 
 
 def unavailable(problem: Retry, *, tries: int) -> Failure:
@@ -131,6 +137,4 @@ def unavailable(problem: Retry, *, tries: int) -> Failure:
 
 
 def with_tries(answer: Answer | Failure, *, tries: int) -> Answer | Failure:
-    if not isinstance(answer, Failure):
-        return answer
-    return Failure(kind=answer.kind, message=answer.message, tries=tries, received=answer.received)
+    return replace(answer, tries=tries) if isinstance(answer, Failure) else answer

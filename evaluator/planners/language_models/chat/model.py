@@ -1,8 +1,9 @@
-"""Chat endpoints with OpenAI's protocol: bounded calls, as many at once as the endpoint can take.
+"""Services of language models: bounded calls, as many at once as the service can take.
 
-Failures that may be temporary are retried: transient answers (`evaluator.network`), failed connections, and answers
-that break off, time out or have no choice. Everything else fails the call at once. The key is read from the environment
-for every request and never stored; a secret header replaces it.
+`apis/` has a module for each API, `parameters.py` what a model was found to accept. Failures that may be temporary are
+retried: transient answers (`evaluator.network`), failed connections, and answers that break off, time out or are empty.
+Everything else fails the call at once. The key is read from the environment for every request and never stored; a
+secret header replaces it.
 """
 
 import asyncio
@@ -14,12 +15,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Ability, Answer, Call, Completion, Failure, FailureKind, GenerateCall, Usage
+from evaluator.core.language_model import (
+    Ability,
+    Answer,
+    Call,
+    Completion,
+    Failure,
+    FailureKind,
+    GenerateCall,
+    Usage,
+)
+from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.network.bounded_answers import (
     UNCOMPRESSED,
     AnswerTooLargeError,
@@ -32,24 +43,28 @@ from evaluator.network.secret_header import SecretHeader
 from evaluator.network.ssrf_guard import async_egress_client
 from evaluator.network.transient import Backoff
 from evaluator.planners.language_models.chat.answers import (
-    NoChoiceError,
-    PromptTooLongError,
+    SHOWN,
+    Refused,
     Retry,
-    WrongAnswerError,
-    read_contents,
+    read_error,
     read_status,
     unavailable,
     with_tries,
 )
+from evaluator.planners.language_models.chat.apis import ApiName, address_of, api_of
+from evaluator.planners.language_models.chat.apis.base import NoAnswerError, Options, ServiceAnswer, WrongAnswerError
 from evaluator.planners.language_models.chat.congestion import ConcurrencyLimit, Gate
+from evaluator.planners.language_models.chat.events import events_in
+from evaluator.planners.language_models.chat.parameters import MOST_ADAPTATIONS, Parameters
+from evaluator.replies.envelope import without_reasoning
 
 logger = logging.getLogger(__name__)
 
 KEY_VARIABLE = "PLANARENA_LLM_API_KEY"
 MAX_RESPONSE_BYTES = 4 * 1024 * 1024
+MAX_STREAM_BYTES = 16 * 1024 * 1024
+"""The same for streamed answers, which take some 300 bytes for each token."""
 _BACKOFF = Backoff(longest=20.0, jitter=True)
-SHOWN = 2000
-"""Characters of an answer in an error report."""
 _BYTES_PER_TOKEN = 4
 """An estimate for English, where the endpoint reports no usage."""
 _LOG_SECONDS = 10.0
@@ -60,8 +75,22 @@ class ChatSettings:
     """How an endpoint is called."""
 
     url: str
-    """Base address, as in `https://host/v1`."""
+    """Base address, as in `https://host/v1`, or the address of calls; a query is kept."""
     model: str
+    api: ApiName = "auto"
+    """`auto`: Responses or Messages if the address ends with `/responses` or `/messages`, else Chat Completions."""
+    streamed: bool = False
+    """Whether answers are requested as streams of events."""
+    reasons: bool | None = None
+    """Whether the model reasons before it answers; None: found out. Its answers have more tokens by default."""
+    most_tokens: int | None = None
+    """Limit of an answer in tokens, including reasoning; None: the strategy's, of reasoning models at least 16,384."""
+    reasoning_effort: str | None = None
+    """Such as `low`, `medium` or `high`; None: the service's default."""
+    reasoning_budget: int | None = None
+    """Tokens of reasoning beside those of the answer, where the API has such a parameter."""
+    seed: int | None = None
+    """Sent with every call where the API has such a parameter; None: only at temperatures above 0, the call's."""
     allow_private: bool = False
     """Whether loopback and private addresses may be called."""
     highest: int = 64
@@ -81,8 +110,17 @@ class ChatSettings:
     @property
     def address(self) -> str:
         """The URL of calls."""
-        base = self.url.rstrip("/")
-        return base if base.endswith("/chat/completions") else f"{base}/chat/completions"
+        return address_of(api=api_of(name=self.api, url=self.url), url=self.url)
+
+    @property
+    def options(self) -> Options:
+        """What all requests have."""
+        return Options(
+            streamed=self.streamed,
+            reasoning_effort=self.reasoning_effort,
+            reasoning_budget=self.reasoning_budget,
+            seed=self.seed,
+        )
 
 
 class _Credentials(NamedTuple):
@@ -92,9 +130,9 @@ class _Credentials(NamedTuple):
 
 
 class ChatModel:
-    """A `ConcurrentLanguageModel` behind an OpenAI-compatible endpoint."""
+    """A `ConcurrentLanguageModel` behind a service."""
 
-    abilities = frozenset({Ability.GENERATE})
+    abilities = frozenset({Ability.GENERATE, Ability.CALL_TOOLS})
 
     def __init__(
         self,
@@ -108,13 +146,18 @@ class ChatModel:
         """Args:
         settings: how the endpoint is called.
         name: name of the model in records and logs.
-        key: returns the key for `Authorization: Bearer KEY`.
+        key: returns the key, which is sent in the header of the API, or in `api-key` to addresses with `api-version`.
         header: replaces the key, and is removed from all answers.
         backoff: pauses between tries.
         """
         self.name = name or f"chat:{settings.url}#{settings.model}"
         self.settings = settings
+        self._api = api_of(name=settings.api, url=settings.url)
         self._address = httpx.URL(settings.address)
+        self._api_version = dict(parse_qsl(urlsplit(settings.url).query)).get("api-version")
+        self._parameters = Parameters(
+            most_tokens=settings.most_tokens, reasons=settings.reasons, budget=settings.reasoning_budget
+        )
         self._key = key
         self._header = header
         self._backoff = backoff
@@ -164,8 +207,21 @@ class ChatModel:
             "name": self.name,
             "url": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}",
             "model": self.settings.model,
+            "api": self._api.name,
+            **self._declared(),
+            **({"parameters": parameters} if (parameters := self._parameters.identity()) else {}),
             "token_counts": "estimated" if self._estimated else "reported by the endpoint",
         }
+
+    def _declared(self) -> dict[str, JsonValue]:
+        declared: dict[str, JsonValue] = {
+            "api_version": self._api_version,
+            "reasoning_effort": self.settings.reasoning_effort,
+            "reasoning_budget": self.settings.reasoning_budget,
+            "seed": self.settings.seed,
+            "streamed": self.settings.streamed or None,
+        }
+        return {name: value for name, value in declared.items() if value is not None}
 
     def progress(self) -> Mapping[str, JsonValue]:
         """Counters, and the current and highest limit of concurrent calls."""
@@ -180,6 +236,7 @@ class ChatModel:
             "highest_limit": limit.reached,
             "bound": limit.highest,
             "usage_estimated": self._estimated,
+            "parameters": self._parameters.identity(),
         }
 
     async def close(self) -> None:
@@ -190,7 +247,6 @@ class ChatModel:
             await client.aclose()
 
     async def _with_retries(self, call: GenerateCall) -> Answer | Failure:
-        content = json.dumps(_payload(call, model=self.settings.model)).encode("utf-8", "replace")
         clock = asyncio.get_running_loop().time
         deadline: float | None = None
         problem = Retry("it had no place for another", too_much=False)
@@ -201,7 +257,7 @@ class ChatModel:
                         return self._given_up(tries=number - 1)
                     if deadline is None:
                         deadline = clock() + self.settings.total_seconds
-                    answer = await self._try(content, call=call, until=deadline)
+                    answer = await self._adapted(call, until=deadline)
                     self._report_to_gate(answer, epoch=epoch)
             except TimeoutError:
                 return unavailable(problem, tries=number - 1)
@@ -248,7 +304,35 @@ class ChatModel:
         message = f"The chat endpoint has answered no call {silent}; this one was not sent{' again' if tries else ''}."
         return Failure(kind=FailureKind.UNAVAILABLE, message=message, tries=max(1, tries))
 
-    async def _try(self, content: bytes, *, call: GenerateCall, until: float) -> Answer | Failure | Retry:
+    async def _adapted(self, call: GenerateCall, *, until: float) -> Answer | Failure | Retry:
+        """One try, with further requests at once where the service refuses a parameter or reasoning used up the limit.
+
+        Each request is a call that the service answers, so that none is a failed try.
+        """
+        payload = self._api.payload(call, model=self.settings.model, options=self.settings.options)
+        spent = Usage()
+        for number in range(MOST_ADAPTATIONS + 1):
+            sent = self._parameters.fitted(payload)
+            answer = await self._try(sent, until=until)
+            if isinstance(answer, ServiceAnswer):
+                usage = answer.usage or self._estimate(call, answer)
+                is_reasoned, is_answered = _reasoning_in(answer)
+                is_limited = is_reasoned and self._parameters.found_reasoning(sent, asked=call.max_tokens)
+                if is_limited and answer.truncated and not is_answered and number < MOST_ADAPTATIONS:
+                    spent += usage
+                    continue
+                return self._completion(answer, call=call, usage=spent + usage)
+            if not isinstance(answer, Refused):
+                return answer
+            before = self._parameters.identity()
+            if number == MOST_ADAPTATIONS or not self._parameters.adapt(sent, refusal=answer.refusal):
+                return answer.failure
+            if (adapted := self._parameters.identity()) != before:
+                logger.info("%s: parameters: %s", self.name, json.dumps(adapted))
+        raise AssertionError("unreachable")
+
+    async def _try(self, payload: Mapping[str, Any], *, until: float) -> ServiceAnswer | Failure | Refused | Retry:
+        content = json.dumps(payload).encode("utf-8", "replace")
         seconds = max(0.001, min(self.settings.try_seconds, until - asyncio.get_running_loop().time()))
         credentials = self._credentials()
         if credentials is None:
@@ -272,69 +356,80 @@ class ChatModel:
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             why = credentials.without(f"{type(error).__name__}: {error}")
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {why}.")
-        # Truncated last: otherwise half a key could remain at the cut.
-        shown = credentials.without(body.decode("utf-8", "replace"))[:SHOWN]
-        refusal = read_status(response, shown=shown)
+        # Before any truncation, which could leave half a key.
+        text = credentials.without(body.decode("utf-8", "replace"))
+        refusal = read_status(response, text=text)
         if refusal is not None:
             return refusal
         if problem:
             message = credentials.without(f"The chat endpoint {problem}.")
-            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
-        return self._read(body, call=call, shown=shown, without=credentials.without)
+            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=text[:SHOWN])
+        return self._read(text, response=response)
 
     def _credentials(self) -> _Credentials | None:
         """None if the key is invalid in a header: the HTTP library's error would quote it."""
         if self._header is not None:
-            return _Credentials(self._header.as_headers(), self._header.taken_out_of)
+            return _Credentials({**self._api.headers(""), **self._header.as_headers()}, self._header.taken_out_of)
         key = (self._key() or "").strip()
         if not (key.isascii() and key.isprintable()):
             return None
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {"api-key": key} if key and self._api_version else self._api.headers(key)
         return _Credentials(headers, lambda text: text.replace(key, "[key]") if key else text)
 
     async def _post(self, content: bytes, *, credentials: _Credentials) -> tuple[httpx.Response, bytes, str]:
         """The response, its body as far as it was read, and why it was cut; empty: it is complete."""
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "planarena"}
+        accepted = "text/event-stream, application/json" if self.settings.streamed else "application/json"
+        most_bytes = MAX_STREAM_BYTES if self.settings.streamed else MAX_RESPONSE_BYTES
+        headers = {"Content-Type": "application/json", "Accept": accepted, "User-Agent": "planarena"}
         headers |= UNCOMPRESSED
         headers |= credentials.headers
         # Built here because the client would parse the same address for every call.
         request = httpx.Request("POST", self._address, content=content, headers=headers)
         response = await self._connected().send(request, stream=True)
         try:
-            return response, await read_answer_async(response, most_bytes=MAX_RESPONSE_BYTES), ""
+            return response, await read_answer_async(response, most_bytes=most_bytes), ""
         except AnswerTooLargeError as error:
-            problem = f"answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read"
+            problem = f"answered more than {most_bytes // 1024} KiB, the most that is read"
             return response, error.beginning, problem
         except CompressedAnswerError as error:
             return response, b"", f"gave an answer that is {error}"
         finally:
             await response.aclose()
 
-    def _read(
-        self, body: bytes, *, call: GenerateCall, shown: str, without: Callable[[str], str]
-    ) -> Answer | Failure | Retry:
+    def _read(self, text: str, *, response: httpx.Response) -> ServiceAnswer | Failure | Refused | Retry:
+        """The content of an answer with status 200; a stream of events also if none was requested."""
         try:
-            text, finish, usage = read_contents(json.loads(body))
-        except PromptTooLongError:
-            message = "The chat endpoint answered with an error: the prompt is too long for its model."
-            return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=message, received=shown)
-        except NoChoiceError as error:
-            return Retry(without(f"its answer {error}"), too_much=False, received=shown)
+            events = events_in(text)
+            value = json.loads(text) if events is None else self._api.assembled(events)
+            if not isinstance(value, dict):
+                raise WrongAnswerError("is no JSON object")
+            answer = self._api.read(value)
+        except NoAnswerError as error:
+            if isinstance(error.error, dict):
+                return read_error(error.error, why=str(error), response=response)
+            return Retry(f"its answer {error}", too_much=False, received=text[:SHOWN])
         except (ValueError, RecursionError) as error:
             problem = (
-                str(error) if isinstance(error, WrongAnswerError) else f"is not JSON; it begins with {shown[:60]!r}"
+                str(error) if isinstance(error, WrongAnswerError) else f"is not JSON; it begins with {text[:60]!r}"
             )
             message = f"The chat endpoint's answer {problem}."
-            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=shown)
-        if finish == "content_filter":
-            message = "The chat endpoint's filter withheld the answer."
-            return Failure(kind=FailureKind.REFUSED, message=message, received=shown)
-        if usage is None:
-            self._estimated += 1
-            prompt = sum(self.count_tokens(message.content) for message in call.messages)
-            usage = Usage(prompt_tokens=prompt, completion_tokens=self.count_tokens(text))
-        # An answer that echoes the secret would become part of plans and notes.
-        return Completion(text=without(text), usage=usage, truncated=finish == "length")
+            return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=text[:SHOWN])
+        if answer.withheld:
+            message = "The chat endpoint's filter withheld the answer, or its model refused."
+            return Failure(kind=FailureKind.REFUSED, message=message, received=text[:SHOWN])
+        return answer
+
+    def _estimate(self, call: GenerateCall, answer: ServiceAnswer) -> Usage:
+        self._estimated += 1
+        prompt = sum(self.count_tokens(message.content) for message in call.messages)
+        written = [answer.text, *(f"{called.name}{called.arguments}" for called in answer.calls)]
+        return Usage(prompt_tokens=prompt, completion_tokens=sum(map(self.count_tokens, written)))
+
+    def _completion(self, answer: ServiceAnswer, *, call: GenerateCall, usage: Usage) -> Completion:
+        # Also where the service accepts no stop sequences.
+        ends = [end for stop in call.stop if stop and (end := answer.text.find(stop)) >= 0]
+        text = answer.text[: min(ends)] if ends else answer.text
+        return Completion(text=text, usage=usage, truncated=answer.truncated and not ends, calls=answer.calls)
 
     def _connected(self) -> httpx.AsyncClient:
         loop = asyncio.get_running_loop()
@@ -349,15 +444,13 @@ class ChatModel:
         return self._client
 
 
-def _payload(call: GenerateCall, *, model: str) -> dict[str, Any]:
-    payload: dict[str, Any] = {
-        "model": model,
-        "messages": [{"role": message.role, "content": message.content} for message in call.messages],
-        "max_tokens": call.max_tokens,
-        "temperature": call.temperature,
-    }
-    if call.temperature > 0:
-        payload |= {"top_p": call.top_p, "seed": call.seed}
-    if call.stop:
-        payload["stop"] = list(call.stop)
-    return payload
+def _reasoning_in(answer: ServiceAnswer) -> tuple[bool, bool]:
+    """Whether the model reasoned, and whether it answered. Some services leave reasoning in the text, in tags."""
+    is_answered = bool(answer.text.strip() or answer.calls)
+    if answer.is_reasoned or not answer.truncated:
+        return answer.is_reasoned, is_answered
+    try:
+        text, notes = without_reasoning(answer.text)
+    except PlanSyntaxError:
+        return True, bool(answer.calls)
+    return bool(notes), bool(text.strip() or answer.calls)
