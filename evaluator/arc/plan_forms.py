@@ -1,6 +1,7 @@
 """Parses whole plans in ARC's own forms."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import cast
 
@@ -11,7 +12,7 @@ from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.process import literal
 from evaluator.core.suites.base import Candidate, Candidates
-from evaluator.replies.envelope import blocks_of, trimmed, without_reasoning
+from evaluator.replies.envelope import blocks_of, json_values, unwrapped
 from evaluator.replies.turns.actions import read_actions
 from evaluator.replies.turns.model import TurnSyntaxError
 
@@ -24,6 +25,8 @@ _RIGHT = (
     'a plan is {"program": "def transform_grid(grid): ..."}, {"steps": [...]} or {"grids": [[[0, 1], [2, 3]]]}, or '
     "the text of a program, or actions such as R1 = horizontal_flip(INPUT)"
 )
+_TRY = re.compile(rf"^[ \t]*R[0-9]{{1,9}}[ \t]*=[ \t]*(?:{'|'.join(_TOOLS)})[ \t]*\(", re.MULTILINE | re.ASCII)
+_PROGRAM = re.compile(r"^[ \t]*(?:async[ \t]+)?def[ \t]", re.MULTILINE)
 _QUOTED = {Kind.COLOUR, Kind.LINE, Kind.PATTERN}
 
 
@@ -65,7 +68,25 @@ def _of_text(text: str) -> Candidate:
         return read_candidate(value)
     if text.lstrip()[:1] in {"{", "["}:
         raise PlanSyntaxError(f"the text begins as JSON and is none; {_RIGHT}")
+    if (attempt := _TRY.search(text)) is not None:
+        return _of_attempt(text[attempt.start() :])
+    if _PROGRAM.search(text) is None and (values := json_values(text)):
+        plans = [_loaded(written) for written, _ in values]
+        if len(plans) > 1 or plans[0] is None:
+            raise PlanSyntaxError(f"there are {len(plans)} JSON values in the text, and only one can be the plan")
+        return read_candidate(plans[0])
     return Candidate(PROGRAM, text) if "def " in text else _of_actions(text)
+
+
+def _of_attempt(text: str) -> Candidate:
+    """The only action of a text, which tries a candidate: `R1 = Program(...)`."""
+    try:
+        actions = read_actions(text=text, tools=_TOOLS).actions
+    except TurnSyntaxError as error:
+        raise PlanSyntaxError(f"{error}; {_RIGHT}") from None
+    if len(actions) != 1:
+        raise PlanSyntaxError(f"there are {len(actions)} actions, and only one can try the plan")
+    return Candidate(str(actions[0].tool), actions[0].raw)
 
 
 def _loaded(text: str) -> JsonValue:
@@ -79,12 +100,12 @@ def _loaded(text: str) -> JsonValue:
 
 
 def _code(text: str) -> str:
-    text, _ = without_reasoning(trimmed(text)[0])
+    text, _ = unwrapped(text)
     blocks, _ = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
     programs = [block for block in blocks if "def " in block.content]
     if programs or len(blocks) == 1:
         return (programs or list(blocks))[-1].content.strip("\n")
-    return text
+    return text.strip()
 
 
 def _of_actions(text: str) -> Candidate:

@@ -97,15 +97,7 @@ def opened(text: str) -> tuple[str, Notes]:
     Raises:
         PlanSyntaxError: the answer was cut off in the reasoning, or there are different fences.
     """
-    text, notes = trimmed(text)
-    if messages := channels(text):
-        text = "".join(message.text for message in messages if message.channel == "final")
-        notes += ("envelope: channels",)
-    text, removed = without_reasoning(text)
-    notes += removed
-    if (answer := answer_in_tags(text)) is not None:
-        text, removed = answer
-        notes += removed
+    text, notes = unwrapped(text)
     blocks, outside = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
     if not blocks:
         return text, notes
@@ -116,6 +108,24 @@ def opened(text: str) -> tuple[str, Notes]:
     left = len(outside.strip())
     notes += ("envelope: fence", *((f"envelope: {left} characters of prose",) if left else ()))
     return (final[0] if len(final) == 1 else blocks[0]).content, notes
+
+
+def unwrapped(text: str) -> tuple[str, Notes]:
+    """The content of all envelopes of a text that is not JSON, without opening code fences.
+
+    Raises:
+        PlanSyntaxError: the answer was cut off in the reasoning.
+    """
+    text, notes = trimmed(text)
+    if messages := channels(text):
+        text = "".join(message.text for message in messages if message.channel == "final")
+        notes += ("envelope: channels",)
+    text, removed = without_reasoning(text)
+    notes += removed
+    if (answer := answer_in_tags(text)) is not None:
+        text, removed = answer
+        notes += removed
+    return text, notes
 
 
 def trimmed(text: str) -> tuple[str, Notes]:

@@ -6,6 +6,7 @@ the events of a stream. Reasoning and thoughts are left out and recorded. A list
 """
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from evaluator.core.plans.literals import kind_of, load_json
@@ -49,6 +50,20 @@ def content_of(value: object) -> Content | None:
     """
     content = Content()
     return content if _read(value, where="", into=content, depth=0) else None
+
+
+def text_of_message(value: object) -> object:
+    """The text of a message or response without calls, in JSON or its text; any other value unchanged.
+
+    Raises:
+        PlanSyntaxError: see `content_of`.
+    """
+    loaded = value
+    if isinstance(value, str) and value.lstrip()[:1] == "{":
+        with suppress(PlanSyntaxError):
+            loaded = load_json(value)
+    content = content_of(loaded) if isinstance(loaded, Mapping) else None
+    return value if content is None or content.calls else content.text
 
 
 def content_of_events(events: Iterable[str]) -> Content:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import cast
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.abstaining import is_abstention
@@ -12,8 +13,10 @@ from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import ActionRun
 from evaluator.core.turns import Role, TurnResponse
 from evaluator.replies.canonical import parse_canonical
+from evaluator.replies.envelope import json_values, opened, unwrapped
+from evaluator.replies.messages import text_of_message
 from evaluator.replies.read import read_plan
-from evaluator.replies.turns.actions import read_actions
+from evaluator.replies.turns.actions import has_action, read_actions
 from evaluator.replies.turns.model import Action, Reference, Stop, TurnSyntaxError
 from evaluator.replies.turns.model import Subgoals as ReadSubgoals
 from evaluator.replies.turns.scanning import Scan, references_of
@@ -231,7 +234,8 @@ def read_response(
     if response.plan is not None and candidates is not None:
         if is_abstention(response.plan):
             return Stopped()
-        return _candidate_actions([response.plan, *response.alternatives], candidates=candidates)
+        plans = [cast("JsonValue", text_of_message(plan)) for plan in (response.plan, *response.alternatives)]
+        return _candidate_actions(plans, candidates=candidates)
     if response.plan is not None:
         return _whole(response.plan, context=context, statement_tool=statement_tool, is_typed=is_typed)
     if response.steps is not None:
@@ -309,9 +313,28 @@ def _candidate_actions(plans: Sequence[JsonValue], *, candidates: Candidates) ->
     return Actions(actions=tuple(actions), is_whole=True, answers=names, error=error)
 
 
+_BRACKETS = frozenset({"{", "[", "("})
+"""Beginnings of plans that are no actions."""
+
+
+def _are_actions(text: str) -> bool:
+    """Whether a whole plan is written as actions and not as JSON, which may be in an envelope."""
+    if text.lstrip()[:1] in _BRACKETS:
+        return False
+    try:
+        bare = unwrapped(text)[0]
+        if has_action(bare):
+            return bare.lstrip()[:1] not in _BRACKETS
+        content = opened(text)[0]
+        return content.lstrip()[:1] not in _BRACKETS and not json_values(content)
+    except PlanSyntaxError:
+        return True
+
+
 def _whole(plan: JsonValue, *, context: PlanContext, statement_tool: str, is_typed: bool) -> Actions:
-    if not is_typed and isinstance(plan, str) and plan.lstrip()[:1] not in {"{", "[", "("}:
-        parsed = _actions(plan, subgoals=(), context=context, statement_tool=statement_tool)
+    written = plan if is_typed else text_of_message(plan)
+    if not is_typed and isinstance(written, str) and _are_actions(written):
+        parsed = _actions(written, subgoals=(), context=context, statement_tool=statement_tool)
         return replace(parsed, is_whole=True)
     read = read_plan(value=plan, context=context).plan
     if is_typed:

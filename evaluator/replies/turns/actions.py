@@ -84,6 +84,11 @@ def read_actions(*, text: str, statements: bool = False, tools: Collection[str] 
     return replace(actions, tolerated=(*notes, *actions.tolerated))
 
 
+def has_action(text: str) -> bool:
+    """Whether a line of a text begins with an action."""
+    return _FIRST.search(text) is not None
+
+
 def _parsed(text: str, *, names: frozenset[str] | None) -> Actions:
     return _Reader(source=Source(text), structure=Scan(text), named=names).read()
 

@@ -17,6 +17,7 @@ from evaluator.episodes.parts import plan_all
 from evaluator.replies.frontier import known_names
 from evaluator.replies.read import read_plan
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
+from tests.evaluator.replies.envelopes import ENVELOPES, MESSAGES
 from tests.evaluator.replies.printing import UnprintableError, plan_to_comma, plan_to_printed, plan_to_tree
 
 JUDGED = ("toolmini", "toolmini-abstain")
@@ -99,14 +100,6 @@ def test_texts_are_unreadable_for_suites_that_execute_plans(slug):
         assert record.score == 0.0
 
 
-ENVELOPES = (
-    "```json\n{}\n```", "```\n{}\n```", "```plan\n{}", "Here is the plan:\n```json\n{}\n```\nLet me know!",
-    "~~~\n{}\n~~~", "Here is the plan:\n{}", "Sure, this should do it\n{}",
-    "<think>Perhaps [{{}}]? No: (a, b).</think>\n{}",
-    "<think>\nno\n</think>\n\n```json\n{}\n```", "some reasoning without a beginning </think> {}", "{}<|im_end|>",
-)  # fmt: skip
-
-
 def forms(task):
     yield json.dumps(plan_to_json(task.gold))
     for printer in (plan_to_comma, plan_to_tree, plan_to_printed):
@@ -116,7 +109,7 @@ def forms(task):
             continue
 
 
-@pytest.mark.parametrize("slug", ["openagi", "toolmini", "toolworld", "openagi-season"])
+@pytest.mark.parametrize("slug", [*JUDGED, *EXECUTED, "openagi-season"])
 def test_gold_plans_in_envelopes_are_read_as_the_bare_plans(slug, *, full):
     suite = suite_of(slug)
     for task in suite.tasks[:: 1 if full else len(suite.tasks) // 15]:
@@ -128,9 +121,9 @@ def test_gold_plans_in_envelopes_are_read_as_the_bare_plans(slug, *, full):
                 wanted = read_plan(value=bare, context=context)
             except PlanSyntaxError:
                 continue
-            for envelope in ENVELOPES:
-                result = read_plan(value=envelope.format(bare), context=context)
-                assert result.plan == wanted.plan, envelope.format(bare)
+            for wrap in (*ENVELOPES.values(), *MESSAGES.values()):
+                result = read_plan(value=wrap(bare), context=context)
+                assert result.plan == wanted.plan, wrap(bare)
                 assert len(result.tolerated) > len(wanted.tolerated)
 
 
