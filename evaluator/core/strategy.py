@@ -25,6 +25,8 @@ class Draft:
     """Up to four further plans, best first."""
     unreadable: str = ""
     """Why the strategy's own parser cannot read the model's text, as part of a sentence; `plan` is then that text."""
+    tolerated: tuple[str, ...] = ()
+    """Deviations that the strategy's own parser accepted."""
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
     """How the plan was produced, for the task's page: raw texts, their mappings, scores, searches."""
 

@@ -151,7 +151,7 @@ class StrategyConversation:
             alternatives=tuple(plan for plan in draft.alternatives if unkeepable(plan) is None)[:MAX_ALTERNATIVES],
             notes=notes,
             unreadable=draft.unreadable,
-            tolerated=tuple(dict.fromkeys(self._tolerated)),
+            tolerated=tuple(dict.fromkeys((*self._tolerated, *draft.tolerated))),
         )
 
     def _failed(self, *, reason: Reason, message: str, received: str | None = None) -> PlannerError:

@@ -134,12 +134,13 @@ def read_draft(
     if any(completion.truncated for completion in completions):
         common["truncated"] = True
     if isinstance(parsed, PlanSyntaxError):
-        common |= {"tolerated": list(parsed.tolerated), "unreadable": str(parsed)}
-        return Draft(plan=shortened("\n".join(texts)), unreadable=str(parsed), notes=common)
-    common |= {"form": parsed.form, "tolerated": list(parsed.tolerated)}
-    if parsed.form == ABSTENTION:
-        return Draft(plan=abstention(_reason(completions[-1].text)), notes=common)
-    return Draft(plan=plan_to_json(parsed.plan), notes=common)
+        common["unreadable"] = str(parsed)
+        return Draft(
+            plan=shortened("\n".join(texts)), unreadable=str(parsed), tolerated=parsed.tolerated, notes=common
+        )
+    common["form"] = parsed.form
+    plan = abstention(_reason(completions[-1].text)) if parsed.form == ABSTENTION else plan_to_json(parsed.plan)
+    return Draft(plan=plan, tolerated=parsed.tolerated, notes=common)
 
 
 def _reason(text: str) -> str:

@@ -98,6 +98,26 @@ _NO_STEPS = "The plan has no steps."
 _EXECUTED = "It would be executed, and scored by what it produces."
 
 
+MOST_EXCHANGES = 5
+"""Calls of a language model that a trial shows."""
+SENT_BYTES = 8000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One call of a language model, as it was sent, and the answer as it came. Without the secret header."""
+
+    sent: str
+    """The beginning of the request's body."""
+    sent_bytes: int
+    status: int | None
+    """HTTP status; None if there was no answer."""
+    answer: str
+    """The beginning of the answer's body."""
+    answer_bytes: int
+    """Size of the whole body, as far as it was read."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """The request, the response, and the verdict on it."""
@@ -128,6 +148,10 @@ class Trial:
     """Errors of the plan."""
     example: JsonValue = None
     """For a plan without steps: a `plan/1` that shows the form without answering the request."""
+    exchanges: tuple[Exchange, ...] = ()
+    """The first calls of a strategy's language model."""
+    adapted: tuple[str, ...] = ()
+    """How requests were adapted to what the model accepts, as sentences."""
     alternatives: int = 0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None

@@ -59,12 +59,22 @@ class EndpointTestInput(Input):
     )
 
 
+class ExchangeOutput(serializers.Serializer[Any]):
+    """One call of a language model, without the secret header."""
+
+    sent = serializers.CharField(read_only=True, help_text="The beginning of the request's body.")
+    sent_bytes = serializers.IntegerField(read_only=True)
+    status = serializers.IntegerField(read_only=True, allow_null=True, help_text="HTTP status; null: no answer.")
+    answer = serializers.CharField(read_only=True, help_text="The beginning of the answer's body.")
+    answer_bytes = serializers.IntegerField(read_only=True)
+
+
 @example({
     "passed": True, "verdict": "reference", "summary": "Correct: the reference plan of this task.",
     "suite": EXAMPLE_SUITE, "task": "14", "request": {"version": "planner/1", "suite": EXAMPLE_SUITE},
     "status": 200, "seconds": 0.42, "answer": '{"plan": "Image Denoising"}', "answer_bytes": 27, "reason": None,
     "problem": "", "plan": PLAN, "tolerated": [], "problems": [], "example": None,
-    "alternatives": 0,
+    "exchanges": [], "adapted": [], "alternatives": 0,
 })  # fmt: skip
 class EndpointTestOutput(serializers.Serializer[Any]):
     """The request, the answer, and how it was read."""
@@ -94,6 +104,14 @@ class EndpointTestOutput(serializers.Serializer[Any]):
         read_only=True,
         allow_null=True,
         help_text="Where the plan has no steps: one that shows the form and does not answer the request; else null.",
+    )
+    exchanges = ExchangeOutput(
+        many=True, read_only=True, help_text="For `chat`: the first calls of the language model, as they were sent."
+    )
+    adapted = serializers.ListField(
+        child=serializers.CharField(),
+        read_only=True,
+        help_text="For `chat`: how requests were adapted to what the model accepts, in sentences.",
     )
     alternatives = serializers.IntegerField(read_only=True)
 

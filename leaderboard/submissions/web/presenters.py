@@ -12,7 +12,8 @@ from django.forms.boundfield import BoundWidget
 
 from evaluator.core.plans_file import PlansFile as PlansContent
 from evaluator.planners.strategies.registry import StrategyEntry
-from evaluator.planners.trials.trial import Trial
+from evaluator.planners.trials.trial import Exchange, Trial
+from evaluator.scoring.readability import Label, split_notes
 from leaderboard.catalog.library import library
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
@@ -61,13 +62,30 @@ class ShownTrial(NamedTuple):
     cut: str
     """How much of the answer is shown; empty: all of it."""
     steps: tuple[ShownStep, ...]
+    exchanges: tuple["ShownExchange", ...]
+    """What was sent to a language model, and what it answered."""
+    adapted: tuple[str, ...]
+    labels: tuple[Label, ...]
     tolerated: tuple[str, ...]
+    """What was tolerated beside `labels`."""
     usage: str
     example: str
     """An example of a plan, as JSON, if the answer has none; else empty."""
 
 
+class ShownExchange(NamedTuple):
+    """One call of a language model."""
+
+    status: str
+    sent: str
+    sent_cut: str
+    """How much is shown; empty: all of it."""
+    answer: str
+    answer_cut: str
+
+
 def shown_trial(trial: Trial) -> ShownTrial:
+    labels, tolerated = split_notes(trial.tolerated)
     request = json.dumps(trial.request.model_dump(mode="json"), ensure_ascii=False, indent=1)
     plan = trial.plan if isinstance(trial.plan, dict) else {}
     steps = plan.get("steps")
@@ -81,15 +99,40 @@ def shown_trial(trial: Trial) -> ShownTrial:
         task=trial.task,
         request_text=trial.request.task.request,
         request=request if len(request) <= _LONGEST_REQUEST else request[:_LONGEST_REQUEST] + "\n… (cut)",
-        status="no answer" if trial.status is None else f"HTTP {trial.status}",
+        status=_status(trial.status),
         seconds=f"{trial.seconds:.2f} s",
         answer=_pretty(trial.answer) if trial.answer_bytes == shown else trial.answer,
-        cut=f"{shown:,} of {trial.answer_bytes:,} bytes" if trial.answer_bytes > shown else "",
+        cut=_cut(trial.answer, size=trial.answer_bytes),
+        exchanges=tuple(map(_exchange, trial.exchanges)),
+        adapted=trial.adapted,
+        labels=labels,
         steps=tuple(_step(step) for step in steps if isinstance(step, dict)) if isinstance(steps, list) else (),
-        tolerated=trial.tolerated,
+        tolerated=tolerated,
         usage=_usage(trial),
         example="" if trial.example is None else json.dumps(trial.example, ensure_ascii=False, indent=1),
     )
+
+
+def _exchange(exchange: Exchange) -> ShownExchange:
+    sent_cut, answer_cut = (
+        _cut(exchange.sent, size=exchange.sent_bytes), _cut(exchange.answer, size=exchange.answer_bytes)
+    )  # fmt: skip
+    return ShownExchange(
+        status=_status(exchange.status),
+        sent=exchange.sent if sent_cut else _pretty(exchange.sent),
+        sent_cut=sent_cut,
+        answer=exchange.answer if answer_cut else _pretty(exchange.answer),
+        answer_cut=answer_cut,
+    )
+
+
+def _status(status: int | None) -> str:
+    return "no answer" if status is None else f"HTTP {status}"
+
+
+def _cut(text: str, *, size: int) -> str:
+    shown = len(text.encode())
+    return f"{shown:,} of {size:,} bytes" if size > shown else ""
 
 
 def _step(step: Mapping[str, object]) -> ShownStep:

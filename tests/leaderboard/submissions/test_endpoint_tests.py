@@ -1,5 +1,7 @@
 """Test calls of endpoints through the API, against real servers on this machine."""
 
+import json
+
 import pytest
 from django.core.cache import cache
 
@@ -15,7 +17,7 @@ from leaderboard.platform.api.throttling import Throttle
 from leaderboard.queue.models import Job
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.leaderboard.factories import make_submission, make_suite, make_user
-from tests.leaderboard.planners.servers import TOKEN, guarded
+from tests.leaderboard.planners.servers import TOKEN, chatting, guarded
 from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.queue.job_helpers import result_of
 
@@ -123,6 +125,28 @@ class TestChatEndpoints:
         assert (shown["verdict"], shown["passed"], shown["status"]) == (verdict, verdict == "reference", 200)
         assert (shown["example"] is not None) == (verdict == "empty")
         assert not Planner.objects.exists()
+
+    def test_each_call_is_shown_as_it_was_sent_and_answered_without_the_secret(self, api):
+        fenced = "Here it is:\n```json\nText to Image Generation\n```"
+        with chatting(answer=fenced) as chat:
+            entered = {**CHAT, "endpoint_url": chat.url, "header_name": "Authorization"}
+            shown = result_of(api, api.post("endpoint-tests/", {**entered, "header_value": TOKEN}))
+            refused = result_of(api, api.post("endpoint-tests/", {**entered, "header_value": TOKEN[:-1] + "x"}))
+        [exchange] = shown["exchanges"]
+        assert json.loads(exchange["sent"]) == chat.requests[0]
+        assert json.loads(exchange["answer"])["choices"][0]["message"]["content"] == fenced
+        assert exchange["answer_bytes"] == len(exchange["answer"].encode())
+        assert shown["answer"] == fenced
+        [failed] = refused["exchanges"]
+        assert (failed["status"], refused["status"]) == (401, 401)
+        assert failed["answer"] == '{"error": "not allowed with ***"}'
+        assert CREDENTIAL not in str([shown, refused])
+
+    def test_what_was_sent_is_shown_without_an_answer_too(self, api):
+        shown = result_of(api, api.post("endpoint-tests/", {**CHAT, "endpoint_url": "http://127.0.0.1:1/v1"}))
+        [exchange] = shown["exchanges"]
+        assert json.loads(exchange["sent"])["model"] == "m"
+        assert (exchange["status"], exchange["answer"], shown["status"]) == (None, "", None)
 
     def test_it_shares_the_rate_limit_of_endpoints(self, api, monkeypatch):
         monkeypatch.setattr(Throttle, "THROTTLE_RATES", {**Throttle.THROTTLE_RATES, "endpoint-tests": "2/min"})

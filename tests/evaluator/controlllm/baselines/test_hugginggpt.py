@@ -29,7 +29,7 @@ def answer(text, where=REMOVE_KEYBOARD):
 def test_prose_and_a_code_fence_around_the_list_are_left_out_and_recorded():
     draft, _ = answer(f"Sure, here it is:\n```json\n{json.dumps(TASKS)}\n```\nShall I go on?")
     assert is_solved(draft, REMOVE_KEYBOARD[1])
-    assert draft.notes["tolerated"][0] == "envelope: fence"
+    assert draft.tolerated[0] == "envelope: fence"
 
 
 @pytest.mark.parametrize(

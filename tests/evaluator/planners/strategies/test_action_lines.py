@@ -42,7 +42,7 @@ class TestGPT4Tools:
     def test_observations_that_it_makes_up_are_left_out_and_recorded(self):
         draft, _ = gpt4tools(f"{SEGMENT}\nObservation: result-1 has a cat\n{SELECT}\n{INPAINT}\n{DONE}")
         assert is_solved(draft, REMOVE_KEYBOARD[1])
-        assert "left out 1 observations" in draft.notes["tolerated"][0]
+        assert "left out 1 observations" in draft.tolerated[0]
 
     def test_a_tool_that_nobody_offers_stays_in_the_plan(self):
         draft, _ = gpt4tools("Action: magic\nAction Input: station_000.png")
@@ -80,7 +80,7 @@ class TestVisualChatGPT:
         draft, calls = visual(f"{SEGMENT}\nObservation: a dog\n{SELECT}", SELECT, INPAINT, DONE)
         assert is_solved(draft, REMOVE_KEYBOARD[1])
         assert "a dog" not in prompt_of(calls[1])
-        assert draft.notes["tolerated"] == ["turn 1: left out what follows the first call"]
+        assert draft.tolerated == ("turn 1: left out what follows the first call",)
 
     @pytest.mark.parametrize(
         ("text", "says"),
@@ -98,7 +98,7 @@ class TestVisualChatGPT:
     def test_it_stops_after_a_bounded_number_of_turns_and_says_so(self):
         draft, calls = visual(*[SEGMENT] * MAX_TURNS)
         assert len(calls) == MAX_TURNS
-        assert f"stopped after {MAX_TURNS} turns without a final answer" in draft.notes["tolerated"]
+        assert f"stopped after {MAX_TURNS} turns without a final answer" in draft.tolerated
         assert len(draft.plan["steps"]) == MAX_TURNS
 
 

@@ -38,7 +38,7 @@ def function(text, where=REMOVE_KEYBOARD):
 def test_a_code_fence_and_what_stands_around_it_are_left_out_and_recorded():
     draft, _ = function(f"Here:\n```python\n{FUNCTION}```\nIt removes the keyboard.")
     assert is_solved(draft, REMOVE_KEYBOARD[1])
-    assert draft.notes["tolerated"][:2] == ["envelope: fence", "envelope: 32 characters of prose"]
+    assert draft.tolerated[:2] == ("envelope: fence", "envelope: 32 characters of prose")
 
 
 @pytest.mark.parametrize(
