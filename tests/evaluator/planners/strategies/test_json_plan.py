@@ -113,4 +113,4 @@ def test_a_list_of_tasks_in_the_object_of_its_schema_is_the_bare_list():
     draft, (call,) = held(HuggingGPT(), request, [json.dumps(tasks, indent=1)])
     assert call.schema == tasks_schema(request.tools)
     assert is_solved(draft, REMOVE_KEYBOARD[1])
-    assert not any("left out" in note for note in draft.notes["tolerated"])
+    assert not any("left out" in note for note in draft.tolerated)

@@ -63,7 +63,7 @@ def test_gold_plans_as_native_calls_are_the_gold_plans(slug):
     for index, reply in StrategyPlanner(strategy=NativeTools(), model=gold_model(suite)).plan_all(requests):
         task = suite.tasks[index]
         parsed = read_plan(value=reply.plan, context=contexts[index])
-        assert (reply.unreadable, reply.notes["tolerated"], parsed.tolerated) == ("", [], ())
+        assert (reply.unreadable, reply.tolerated, parsed.tolerated) == ("", (), ())
         if not is_same_plan(plan=parsed.plan, other=task.gold):
             others.add(task.key)
     assert others == ANSWERS_THAT_OTHER_STEPS_TAKE[slug]
@@ -164,7 +164,7 @@ def test_without_calls_the_text_is_read_and_may_hold_calls():
     )
     draft = drafted(text=written)
     assert is_solved(draft, REMOVE_KEYBOARD[1])
-    assert "dialect: hermes" in draft.notes["tolerated"]
+    assert "dialect: hermes" in draft.tolerated
 
 
 @pytest.mark.parametrize("text", ["", "I'm sorry, but I can't help with that.", "Which picture do you mean?"])
