@@ -135,9 +135,7 @@ def read_draft(
         common["truncated"] = True
     if isinstance(parsed, PlanSyntaxError):
         common["unreadable"] = str(parsed)
-        return Draft(
-            plan=shortened("\n".join(texts)), unreadable=str(parsed), tolerated=parsed.tolerated, notes=common
-        )
+        return Draft(plan=shortened("\n".join(texts)), unreadable=str(parsed), tolerated=parsed.tolerated, notes=common)
     common["form"] = parsed.form
     plan = abstention(_reason(completions[-1].text)) if parsed.form == ABSTENTION else plan_to_json(parsed.plan)
     return Draft(plan=plan, tolerated=parsed.tolerated, notes=common)
