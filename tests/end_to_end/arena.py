@@ -79,6 +79,11 @@ class Arena:
         response.raise_for_status()
         return response.json()
 
+    def post(self, path: str, *, token: str, body: dict[str, Any]) -> Any:
+        response = self._client.post(path, json=body, headers={"Authorization": f"Bearer {token}"})
+        response.raise_for_status()
+        return response.json()
+
     def evaluations(self) -> list[dict[str, Any]]:
         """All evaluations; none while the site is not up yet."""
         try:

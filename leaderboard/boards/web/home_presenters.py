@@ -41,6 +41,8 @@ from leaderboard.evaluations.results.filters import Filter, Sort
 from leaderboard.reliability.columns import RELIABILITY, reliability_of
 
 PER_PAGE = 50
+MOST_ANSWERS = 3
+"""Maximum number of boards whose answer opens the page."""
 _NONE = "not on this board"
 _TO = "\N{EN DASH}"
 
@@ -291,6 +293,14 @@ def suite_line(*, suite: Suite, content: BoardContent | None, tasks: int, progre
         answer=answers[0] if answers else (),
         progress=progress,
     )
+
+
+def leading_lines(lines: Sequence[SuiteLine]) -> list[SuiteLine]:
+    """The lines whose answers open the page, in their order: at most `MOST_ANSWERS`, of the suites with the most ranked
+    planners."""
+    answered = [line for line in lines if line.answer]
+    chosen = sorted(answered, key=lambda line: -line.ranked)[:MOST_ANSWERS]
+    return [line for line in answered if line in chosen]
 
 
 def first_sentence(text: str) -> str:

@@ -15,7 +15,7 @@ from leaderboard.boards.contents import BoardContent, contents_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshots
 from leaderboard.boards.version_changes import KeptChange, changes_of
-from leaderboard.boards.web.home_presenters import matrix_of, shown_of, state_parts, suite_line
+from leaderboard.boards.web.home_presenters import leading_lines, matrix_of, shown_of, state_parts, suite_line
 from leaderboard.boards.web.views import name_of, texts_mark
 from leaderboard.catalog.models import Suite, current_suites
 from leaderboard.evaluations.models import TaskResult
@@ -58,20 +58,24 @@ def home(request: HttpRequest) -> HttpResponse:
         boards, arena = _boards(state), _arena(state)
         shown = shown_of(arena=arena, selection=selection)
         planners = planners_of([line.key for line in shown.page.object_list])
+        lines = [
+            suite_line(
+                suite=suite,
+                content=boards.get(suite.pk),
+                tasks=state.tasks[suite.pk],
+                progress=state.progress.get(suite.pk),
+            )
+            for suite in state.suites
+        ]
+        answers = leading_lines(lines)
         context = {
             "arena": arena,
             "selection": selection,
             "live_task": live_task(state.executed, again=reverse("evaluations:watch")),
             "matrix": matrix_of(arena=arena, selection=selection, shown=shown, planners=planners, changes=changes),
-            "lines": [
-                suite_line(
-                    suite=suite,
-                    content=boards.get(suite.pk),
-                    tasks=state.tasks[suite.pk],
-                    progress=state.progress.get(suite.pk),
-                )
-                for suite in state.suites
-            ],
+            "lines": lines,
+            "answers": answers,
+            "answered": {line.suite.pk for line in answers},
         }
         return render_late(request, "boards/home.html", context)
 

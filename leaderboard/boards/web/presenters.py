@@ -424,6 +424,11 @@ def answer_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
     return _parts(sentences(summary=content.summary, rows=rows), rows=rows, content=content)
 
 
+def is_long(answer: Sequence[Sequence[Part]]) -> bool:
+    """Whether the first lines of a board are set small, so that the ranking stays on the first screen."""
+    return sum(len(part.text) for sentence in answer for part in sentence) > LONG_ANSWER
+
+
 def remarks_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
     """What other metrics and random plans say against the order of a board; empty as for `answer_of`."""
     if content.summary is None:
@@ -451,6 +456,8 @@ class ComparisonLink(NamedTuple):
 
 _COUNTS = {2: "two", 3: "three", 4: "four", 5: "five"}
 MOST_COMPARED = 5
+LONG_ANSWER = 300
+"""Characters from which on the first lines of a board take more than two lines of a wide screen."""
 
 
 def comparison_links(

@@ -26,7 +26,14 @@ from leaderboard.boards.services import (
 from leaderboard.boards.signing.services import signature_of
 from leaderboard.boards.standing import own_published, unpublished, unpublished_rows
 from leaderboard.boards.web.execution_agreement import agreement_figures
-from leaderboard.boards.web.presenters import answer_of, board_table, comparison_links, progress_rows, remarks_of
+from leaderboard.boards.web.presenters import (
+    answer_of,
+    board_table,
+    comparison_links,
+    is_long,
+    progress_rows,
+    remarks_of,
+)
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
 from leaderboard.catalog.metric_words import words_of_metric
@@ -120,6 +127,7 @@ def _table_context(
 ) -> dict[str, Any]:
     sorting = ((name, text) for name, texts in request.GET.lists() if name not in {"page", "sort"} for text in texts)
     permanent = reverse("boards:snapshot", kwargs={"suite": suite.slug, "number": snapshot.number})
+    answer = answer_of(suite=suite, content=content)
     return {
         "snapshot": snapshot,
         "snapshot_mark": tuple(name_of(snapshot)),
@@ -133,7 +141,8 @@ def _table_context(
         "selection": selection,
         "page_sizes": PAGE_SIZES,
         "usual_page_size": PER_PAGE,
-        "answer": answer_of(suite=suite, content=content),
+        "answer": answer,
+        "answer_is_long": is_long(answer),
         "remarks": remarks_of(suite=suite, content=content),
         "metrics": [words_of_metric(column) for column in suite.shown_columns],
         "arbiter": _arbiter(suite=suite, content=content),

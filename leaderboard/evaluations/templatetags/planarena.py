@@ -150,7 +150,7 @@ def estimate(value: Mapping[str, Any], cell: str = "") -> str:
         exact_mark=format_html(' data-cell="metric-{}"', cell) if cell else "",
         exact=range_in_words(value),
         interval=f"; {interval}" if interval else "",
-        why_none="" if interval else format_html(_NO_ENDS, TOO_FEW, "—", TOO_FEW),
+        why_none="" if interval else format_html(f" {_NO_ENDS}", TOO_FEW, "—", TOO_FEW),
     )
 
 

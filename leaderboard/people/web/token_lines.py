@@ -87,7 +87,8 @@ from evaluator.client import Client, NewSubmission, PlannerEntry
 with Client.from_environment() as client:
     planner = PlannerEntry.endpoint("https://example.org/plan", name="my-planner")
     made = client.submit(NewSubmission(planner=planner, suites=["SUITE"]), key=str(uuid4()))
-    print(made.evaluations)
+    for evaluation in made.evaluations:
+        print(evaluation.url)
 """,
     False: """from evaluator.client import Client
 

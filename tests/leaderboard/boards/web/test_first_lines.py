@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.core.signatures.statements import BoardSummary, Gap
 from leaderboard.boards.contents import BoardContent
-from leaderboard.boards.web.presenters import answer_of, comparison_links, typeset
+from leaderboard.boards.web.presenters import LONG_ANSWER, Part, answer_of, comparison_links, is_long, typeset
 from leaderboard.catalog.models import Suite
 from tests.leaderboard.boards.rows import METRICS, row
 
@@ -81,3 +81,9 @@ def test_the_first_lines_link_the_planners_that_they_name():
     assert "".join(part.text for part in parts) == (
         "P1 is best (0.900).It is better than P2 by 0.10 (0.05 to 0.15, p\u00a0<\u00a0.001)."
     )
+
+
+def test_an_answer_of_long_names_is_set_small():
+    name = Part("n" * (LONG_ANSWER // 2), "e1")
+    assert not is_long([[name], [name]])
+    assert is_long([[name, Part(" leads.", "")], [name]])

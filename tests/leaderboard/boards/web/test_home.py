@@ -188,8 +188,20 @@ def test_a_line_says_who_leads_and_what_is_being_computed(client: Client):
     assert "under way is being evaluated: 3 of 4 tasks. 2 evaluations in progress." in found
     make_board(suite, [own("x"), own("y", rank=2, overall=0.4)])
     found = line_of(read(client, "/"), "The one")
-    assert "4 tasks · 2 ranked planners x " in found
+    assert "4 tasks · 2 ranked planners The board with 2 ranked planners." in found
     assert "2 evaluations in progress" in found
+
+
+def test_the_boards_with_the_most_ranked_planners_answer_the_heading_once(client: Client):
+    for number, slug in enumerate(("one", "two", "three", "four")):
+        rows = [own(f"{slug}{place}", rank=place) for place in range(1, number + 2)]
+        make_board(make_suite(slug), rows)
+    page = read(client, "/")
+    answers = re.findall(r'<li><a class="suite-title".*?</li>', page, re.S)
+    assert [text(one).split(":")[0].strip() for one in answers] == ["The four", "The three", "The two"]
+    assert "two1" in text(answers[2])
+    assert line_of(page, "The four").endswith("The board with 4 ranked planners.")
+    assert "one1 is the only ranked planner" in line_of(page, "The one")
 
 
 def test_private_evaluations_are_not_in_progress(client: Client):
