@@ -25,7 +25,7 @@ from leaderboard.planners.models import Planner, PlannerKind
 
 
 class ChatKind(CalledKind):
-    """Only strategies that ask for free text: chat endpoints return no probabilities, which the others need."""
+    """Only strategies that ask for texts or calls of tools: chat endpoints return no probabilities."""
 
     kind = PlannerKind.CHAT
     noun = "A chat endpoint"

@@ -17,6 +17,8 @@ MEMORY_FACTOR = 1.3
 """GPU memory that a model needs while it answers, as a multiple of its weights as they are stored: the weights, and the
 keys, values and activations of a batch of prompts. Models stored in 32 bits are loaded in 16 and need less."""
 _GIGABYTE = 1024**3
+_CHAT_ENDPOINT = frozenset({Ability.GENERATE, Ability.CALL_TOOLS})
+"""Abilities of `ChatModel`, whose module loads a client of HTTP."""
 
 
 @cache
@@ -28,8 +30,8 @@ def model_strategies() -> Mapping[str, StrategyEntry]:
 
 @cache
 def chat_strategies() -> Mapping[str, StrategyEntry]:
-    """The strategies that need only generated text, which is all that a chat endpoint returns."""
-    return _strategies_for(frozenset({Ability.GENERATE}))
+    """The strategies for a chat endpoint, which returns texts and calls of tools, but no probabilities."""
+    return _strategies_for(_CHAT_ENDPOINT)
 
 
 @cache

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
-from evaluator.planners.language_models.chat.model import KEY_VARIABLE
+from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.services import create_token
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.kinds.language_models import chat_strategies, model_strategies, worker_strategies
 from leaderboard.planners.models import Planner
+from tests.fakes.tool_services import ToolService, Written, serving_tools
 from tests.leaderboard.factories import make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, Guarded, chatting
 from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
@@ -40,6 +41,13 @@ TASKS = json.dumps(
     ]
 )
 """As HuggingGPT's model writes a plan: one that solves `SOLVED`, and answers nothing else."""
+CALLS = Written(
+    calls=[
+        ("image_instance_segmentation", '{"image": "station_000.png"}'),
+        ("select_mask", '{"mask_list": "call_1", "condition": "keyboard"}'),
+        ("image_inpainting", '{"image": "station_000.png", "mask": "call_2"}'),
+    ]
+)
 
 
 def body(**planner) -> dict:
@@ -86,11 +94,9 @@ def test_what_cannot_be_is_refused_beside_its_field(settings):
 
 
 def test_strategies_are_offered_for_what_chat_endpoints_and_workers_can_do():
-    assert set(model_strategies()) - set(chat_strategies()) == {
-        "openagi/constrained", "openagi/nonlinear", "native-tools",
-    }  # fmt: skip
+    assert set(model_strategies()) - set(chat_strategies()) == {"openagi/constrained", "openagi/nonlinear"}
     assert set(model_strategies()) - set(worker_strategies()) == {"native-tools"}
-    assert {"json-plan", "hugginggpt"} < set(chat_strategies())
+    assert all(entry.needs | entry.optional <= ChatModel.abilities for entry in chat_strategies().values())
 
 
 @pytest.mark.django_db(transaction=True)
@@ -105,13 +111,23 @@ class TestThroughAWorker:
         with server() as url:
             yield url
 
-    def evaluated(self, site: str, chat: Guarded) -> Evaluation:
+    def evaluated(self, site: str, chat: Guarded | ToolService, **planner: str) -> Evaluation:
         """The evaluation after a worker has done what there was."""
-        entry = PlannerEntry.model_validate({"name": "mine", **CHAT, **HEADER, "endpoint_url": chat.url})
+        entry = PlannerEntry.model_validate({"name": "mine", **CHAT, **HEADER, "endpoint_url": chat.url, **planner})
         with Client(url=site, token=create_token(user=make_user("ada")).token) as people:
             made = people.submit(NewSubmission(planner=entry, suites=["toolmini"]), key="k")
         work_through(site)
         return Evaluation.objects.get(pk=made.evaluations[0].id)
+
+    def test_calls_of_tools_are_scored_as_the_plan(self, site):
+        with serving_tools("chat", lambda prompt: CALLS) as chat:
+            evaluation = self.evaluated(site, chat, strategy="native-tools")
+        assert evaluation.state == "completed", evaluation.reason_text
+        assert all(len(request["tools"]) > 20 for request in chat.requests)
+        results = evaluation.results.all()
+        assert set(results.values_list("outcome", flat=True)) <= {"scored", "planner_fault"}
+        assert results.get(task__key=SOLVED).score == 1.0
+        assert results.get(task__key=SOLVED).outcome == "scored"
 
     def told(self, settings, client, evaluation: Evaluation, log: str) -> str:
         """All that is kept, logged and shown."""
