@@ -221,7 +221,9 @@ def error_in(value: JsonValue) -> str | None:
         error = error[0]
     if isinstance(error, Mapping):
         parts = [error.get(name) for name in ("message", "type", "code")]
-        words = ", ".join(str(part) for part in parts if isinstance(part, str | int) and str(part).strip())
+        words = ", ".join(
+            str(part) for part in parts if isinstance(part, str | int) and str(part).strip() not in ("", "error")
+        )
     else:
         words = error if isinstance(error, str) else ""
     return " ".join(words.split())[:_LONGEST_SHOWN] or "an error without a message"

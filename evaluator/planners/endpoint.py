@@ -31,7 +31,17 @@ from evaluator.network.bounded_answers import (
 from evaluator.network.guarded_connections import EgressRefusedError, call_deadline
 from evaluator.network.secret_header import HIDDEN, SecretHeader
 from evaluator.network.ssrf_guard import egress_client
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, error_in, is_html, is_transient, retried
+from evaluator.network.transient import (
+    Backoff,
+    ErrorKind,
+    TransientError,
+    asked_to_wait,
+    error_in,
+    is_html,
+    is_transient,
+    kind_of_error,
+    retried,
+)
 
 MAX_TRIES = 4
 CONNECT_SECONDS = 5.0
@@ -226,8 +236,12 @@ def _call(*, started: float, tries: int) -> PlannerCall:
 
 def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> None:
     status = response.status_code
+    said = "" if status == httpx.codes.OK else _sentence_in(body)
+    if status != httpx.codes.OK and kind_of_error(status, body=_shown(body)) is ErrorKind.OVER_QUOTA:
+        message = f"An account of the endpoint is over its quota; it answered HTTP {status}{said}."
+        raise fault(Reason.ENDPOINT_UNAVAILABLE, message, body)
     if is_transient(status):
-        raise TransientError(f"it answered HTTP {status}", asked=asked_to_wait(response.headers))
+        raise TransientError(f"it answered HTTP {status}{said}", asked=asked_to_wait(response.headers))
     is_redirect = 300 <= status < 400
     if is_html(body) and not is_redirect:
         message = (
@@ -246,8 +260,17 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
     elif status == httpx.codes.REQUEST_ENTITY_TOO_LARGE:
         raise fault(Reason.PROMPT_TOO_LONG, "The endpoint answered HTTP 413: the request is too long for it.", body)
     else:
-        message = f"The endpoint answered HTTP {status}; a planner answers 200 with a JSON object."
+        message = f"The endpoint answered HTTP {status}{said}; a planner answers 200 with a JSON object."
     raise fault(Reason.REFUSED_BY_ENDPOINT, message, body)
+
+
+def _sentence_in(body: bytes) -> str:
+    """The error in a body, after a colon; empty if there is none."""
+    try:
+        error = error_in(json.loads(body))
+    except (ValueError, RecursionError):
+        return ""
+    return f": {error.rstrip('.')}" if error else ""
 
 
 def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue:

@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from evaluator.planners.language_models.local.model import LocalModel
 
 FORMS = (
-    "lilliput-planner[/VARIANT], lilliput-lumos/MODULE, hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID or "
+    "lilliput-planner[/VARIANT], lilliput-lumos/MODULE, hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID[?OPTIONS] or "
     "scripted:FILE"
 )
+CHAT_OPTIONS = ("api", "most_tokens", "reasoning_budget", "reasoning_effort", "reasons", "seed", "streamed")
+"""Options of `chat:URL#MODEL-ID?NAME=VALUE&...`; see `ChatSettings`."""
 _REPO = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -102,20 +104,34 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
 
 
 def _chat(*, name: str, place: str, allow_private: bool) -> LanguageModel:
+    from urllib.parse import parse_qsl, urlsplit
+
     import httpx
+    from pydantic import TypeAdapter, ValidationError
 
     from evaluator.network.guarded_connections import EgressRefusedError
     from evaluator.network.ssrf_guard import check_url
     from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel, ChatSettings
 
-    url, _, model = place.partition("#")
+    url, _, rest = place.partition("#")
+    model, _, options = rest.partition("?")
     if not url or not model:
         raise ModelNameError(f"{name!r} is not chat:URL#MODEL-ID, as in chat:https://host/v1#gpt-4o.")
-    if "?" in url:
-        raise ModelNameError(f"{name!r}: the address must have no query; a key belongs into {KEY_VARIABLE}.")
+    if {key for key, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)} - {"api-version"}:
+        why = f"the address may have the query api-version only; a key belongs into {KEY_VARIABLE}"
+        raise ModelNameError(f"{name!r}: {why}.")
+    given = dict(parse_qsl(options, keep_blank_values=True))
+    if unknown := sorted(given.keys() - {*CHAT_OPTIONS}):
+        raise ModelNameError(f"{name!r}: there is no option {unknown[0]!r}; there are {', '.join(CHAT_OPTIONS)}.")
     try:
         check_url(url=url, allow_private=allow_private)
-        return ChatModel(ChatSettings(url=url, model=model, allow_private=allow_private), name=name)
+        settings = TypeAdapter(ChatSettings).validate_python(
+            {"url": url, "model": model, "allow_private": allow_private, **given}
+        )
+        return ChatModel(settings, name=name)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ModelNameError(f"{name!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
     except (EgressRefusedError, ValueError, httpx.InvalidURL) as error:
         raise ModelNameError(f"{name!r}: {error}") from None
 

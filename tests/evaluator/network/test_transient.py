@@ -10,12 +10,15 @@ import pytest
 import evaluator
 from evaluator.network.transient import (
     Backoff,
+    ErrorKind,
     TransientError,
     asked_to_wait,
     error_in,
     is_html,
     is_transient,
+    kind_of_error,
     retried,
+    status_in,
 )
 
 ROOT = Path(evaluator.__file__).parents[1]
@@ -57,6 +60,7 @@ def test_pages_are_told_from_json_and_text(body):
         ({"error": " slow \n down "}, "slow down"),
         ({"errors": [{"message": "a"}, {"message": "b"}]}, "a"),
         ({"object": "error", "message": "gone"}, "gone"),
+        ({"type": "error", "message": "Overloaded"}, "Overloaded"),
         ({"error": {"detail": []}}, "an error without a message"),
         ({"error": None, "plan": "x"}, None),
         ({"plan": "x"}, None),
@@ -65,6 +69,43 @@ def test_pages_are_told_from_json_and_text(body):
 )
 def test_an_error_inside_json_is_recognised(value, error):
     assert error_in(value) == error
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (429, "", ErrorKind.TRANSIENT),
+        (429, "Quota exceeded for requests per minute", ErrorKind.TRANSIENT),
+        (429, '{"error": {"code": "insufficient_quota"}}', ErrorKind.OVER_QUOTA),
+        (402, "", ErrorKind.OVER_QUOTA),
+        (400, "Your credit balance is too low", ErrorKind.OVER_QUOTA),
+        (503, "the content_filter is down", ErrorKind.TRANSIENT),
+        (400, '{"error": {"code": "content_filter"}}', ErrorKind.FILTERED),
+        (400, '{"error": {"innererror": {"code": "ResponsibleAIPolicyViolation"}}}', ErrorKind.FILTERED),
+        (413, "", ErrorKind.TOO_LONG),
+        (400, "This model's maximum context length is 4096 tokens", ErrorKind.TOO_LONG),
+        (200, "upstream failed", ErrorKind.TRANSIENT),
+        (400, "bad", ErrorKind.PERMANENT),
+        (401, "", ErrorKind.PERMANENT),
+        (404, "", ErrorKind.PERMANENT),
+    ],
+)
+def test_errors_are_the_infrastructures_or_the_planners(status, body, kind):
+    assert kind_of_error(status, body=body) is kind
+
+
+def test_conflicts_are_answers_of_some_apis():
+    assert kind_of_error(409) is ErrorKind.TRANSIENT
+    assert kind_of_error(409, conflicts_are_answers=True) is ErrorKind.PERMANENT
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [({"code": 502}, 502), ({"code": "429"}, 429), ({"status": 503}, 503), ({"code": "rate_limit"}, None), ("x", None)],
+)
+def test_gateways_name_the_status_in_the_error(error, status):
+    assert status_in({"error": error}) == status
+    assert status_in([]) is None
 
 
 def test_clients_have_neither_tables_nor_parsers_of_their_own():

@@ -257,3 +257,12 @@ def test_a_private_address_is_refused_when_it_is_called():
     assert error.reason is Reason.ADDRESS_REFUSED
     assert "private" in str(error)
     assert seen == []
+
+
+def test_an_exhausted_account_is_infrastructure_and_told_in_the_words_of_the_service():
+    body = b'{"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}'
+    for status in (402, 429):
+        with endpoint((status, body)) as (url, seen):
+            error = failure(url)
+        assert (error.reason, len(seen)) == (Reason.ENDPOINT_UNAVAILABLE, 1)
+        assert f"HTTP {status}: You exceeded your current quota" in str(error)

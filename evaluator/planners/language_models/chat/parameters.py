@@ -36,7 +36,7 @@ _REFUSED = re.compile(
     r"unsupported|not[ _](be )?(supported|allowed|permitted|available|accepted|recogni[sz]ed|compatible|valid|a valid)|"
     r"unrecogni[sz]ed|unknown|unexpected|deprecated|removed|only the default|does(n't| not) (support|accept|allow)|"
     r"extra[ _](inputs?|fields?|forbidden)|invalid[ _](parameter|argument|field|value|type)|"
-    r"cannot (be )?(used|set|specif)|incompatible|may (only|not) be|must be (1|unset|omitted)|"
+    r"cannot (both )?(be )?(used|set|specif)|incompatible|may (only|not) be|must be (1|unset|omitted)|"
     r"forbidden|no such (parameter|field)|instead",
     re.IGNORECASE,
 )

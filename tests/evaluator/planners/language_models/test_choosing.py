@@ -22,7 +22,7 @@ def folder(tmp_path):
 
 def test_a_folder_is_loaded_when_it_is_first_asked(folder):
     model = language_model(f"dir:{folder}", device="cpu")
-    assert model.abilities == frozenset(Ability)
+    assert model.abilities == frozenset(Ability) - {Ability.CALL_TOOLS}
     assert model.identity() == {"kind": "local", "name": f"dir:{folder}", "loaded": False}
     (answer,) = model.answer([generate("text", max_tokens=3)])
     assert answer.usage.completion_tokens > 0
@@ -47,6 +47,12 @@ def test_chat_and_scripted_models_have_names_too(tmp_path):
     assert isinstance(chat, ChatModel)
     assert (chat.settings.url, chat.settings.model) == ("https://host.example/v1", "org/gpt-x:free")
     assert chat.name == "chat:https://host.example/v1#org/gpt-x:free"
+    place = "https://host.example/d?api-version=2025-01-01#m"
+    named = language_model(f"chat:{place}?api=responses&streamed=yes&reasoning_effort=low&most_tokens=9000&seed=3")
+    assert isinstance(named, ChatModel)
+    assert named.settings.address == "https://host.example/d/responses?api-version=2025-01-01"
+    assert (named.settings.model, named.settings.streamed, named.settings.most_tokens) == ("m", True, 9000)
+    assert (named.settings.options.reasoning_effort, named.settings.options.seed) == ("low", 3)
     path = tmp_path / "script.jsonl"
     path.write_text('{"pattern": "", "text": "x"}\n')
     assert isinstance(language_model(f"scripted:{path}"), ScriptedModel)
@@ -62,6 +68,9 @@ def test_chat_and_scripted_models_have_names_too(tmp_path):
         ("hf:name@main", "not hf:ORG/NAME@REVISION"),
         ("hf:../../x@main", "not hf:ORG/NAME@REVISION"),
         ("chat:https://host/v1", "not chat:URL#MODEL-ID"),
+        ("chat:https://host/v1#m?effort=low", "no option 'effort'; there are api, most_tokens"),
+        ("chat:https://host/v1#m?most_tokens=many", "most_tokens: Input should be a valid integer"),
+        ("chat:https://host/v1#m?api=soap", "api: Input should be 'auto', 'chat', 'responses' or 'messages'"),
         ("chat:ftp://host/v1#m", "http"),
         ("chat:http://host/v1?key=x#m", "belongs into PLANARENA_LLM_API_KEY"),
         ("chat:http://ho st\x00/v1#m", "chat:http"),
