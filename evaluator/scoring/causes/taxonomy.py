@@ -81,7 +81,9 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
         Cause.TYPE_CONFLICT: _Words("type conflict", "An argument or the answer has a type that does not fit."),
         Cause.WRONG_LITERAL: _Words("wrong literal", "A text or number in the plan does not say what was asked for."),
         Cause.WRONG_ANSWERS: _Words("wrong answers", "The right steps, but the plan names other results as answers."),
-        Cause.INVENTED_TOOL: _Words("invented tool", "The plan calls a tool, argument or result that was not offered."),
+        Cause.INVENTED_TOOL: _Words(
+            "invented tool or input", "The plan calls a tool, argument or result that was not offered."
+        ),
         Cause.INVENTED_RESOURCE: _Words("invented resource", "The plan names a resource that does not exist."),
         Cause.ABSTAINED: _Words(
             "abstained", "The planner says that no plan can meet the request, although the tools can."

@@ -119,8 +119,9 @@ def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
 
 
 def _to_evaluation(request: HttpRequest, *, submission: Submission) -> HttpResponse:
-    messages.success(request, "Submitted. This page follows the evaluation.")
-    first = submission.evaluations.order_by("created").values_list("pk", flat=True)[0]
+    first, *others = submission.evaluations.order_by("created").values_list("pk", flat=True)
+    where = f"the first of {len(others) + 1} evaluations; all are under Submissions" if others else "the evaluation"
+    messages.success(request, f"Submitted. This page follows {where}.")
     return redirect("evaluations:detail", evaluation_id=first)
 
 

@@ -5,6 +5,8 @@ import re
 import pytest
 from django.test import Client
 
+from evaluator.core.suites.registry import suite_of
+from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.messages.models import Webhook
 from leaderboard.messages.webhooks import decrypt_secret
@@ -40,6 +42,14 @@ def test_an_endpoint_is_submitted_and_its_evaluation_opens(client: Client, ada):
     assert page.redirect_chain == [(f"/evaluations/{evaluation.pk}/", 302)]
     planner = evaluation.submission.planner
     assert (planner.owner, planner.endpoint_url, planner.timeout_seconds) == (ada, ENDPOINT["endpoint_url"], 20)
+
+
+def test_who_submits_to_two_suites_learns_where_both_evaluations_are(client: Client, ada):
+    make_suite()
+    register_suite(suite_of("toolmini"))
+    page = client.post("/submit/", {**ENDPOINT, "suites": ["openagi", "toolmini"]}, follow=True).content.decode()
+    assert Evaluation.runs.count() == 2
+    assert "This page follows the first of 2 evaluations; all are under Submissions." in page
 
 
 def test_a_bundled_planner_is_submitted_whatever_was_typed_for_an_endpoint(client: Client, ada):
@@ -190,6 +200,6 @@ def test_a_form_without_its_token_and_an_error_on_our_side_get_the_designed_page
     page = Client(enforce_csrf_checks=True).post("/submit/", ENDPOINT)
     assert (page.status_code, b"This form has expired" in page.content) == (403, True)
     client.raise_request_exception = False
-    monkeypatch.setattr("leaderboard.boards.web.views.latest_snapshots", lambda **_: 1 / 0)
+    monkeypatch.setattr("leaderboard.boards.web.home_views.latest_snapshots", lambda **_: 1 / 0)
     page = client.get("/")
     assert (page.status_code, b"Server error" in page.content) == (500, True)
