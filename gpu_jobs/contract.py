@@ -68,8 +68,13 @@ class EndpointPlanner(Message):
     """Whether requests need a secret header, which is a separate call of the attempt."""
 
 
+ChatApi = Literal["auto", "chat", "responses", "messages"]
+"""APIs of language models: OpenAI's Chat Completions and Responses, Anthropic's Messages. `auto`: Responses or Messages
+if the address ends with `/responses` or `/messages`, else Chat Completions."""
+
+
 class ChatPlanner(Message):
-    """A strategy with a language model behind OpenAI's chat API."""
+    """A strategy with a language model behind a chat API."""
 
     kind: Literal["chat"] = "chat"
     url: str
@@ -79,6 +84,13 @@ class ChatPlanner(Message):
     strategy: str
     timeout_seconds: float
     """Timeout of one try of a call."""
+    api: ChatApi = "auto"
+    reasoning_effort: str = ""
+    """Sent with every call; empty: the service's default."""
+    answer_tokens: int | None = None
+    """Limit of an answer in tokens, including reasoning; null: the strategy's, more for models that reason."""
+    streamed: bool = False
+    """Whether answers are requested as streams of events."""
     allow_private: bool = False
     """As for `EndpointPlanner`."""
     has_header: bool = False

@@ -115,7 +115,9 @@ def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Pla
     # The name must not contain the private address.
     name = f"chat:{message.model}"
     settings = ChatSettings(
-        url=message.url, model=message.model, allow_private=message.allow_private, tries=CHAT_TRIES,
+        url=message.url, model=message.model, api=message.api, streamed=message.streamed,
+        reasoning_effort=message.reasoning_effort or None, most_tokens=message.answer_tokens,
+        allow_private=message.allow_private, tries=CHAT_TRIES,
         give_up_tries=UNREACHABLE_TASKS * CHAT_TRIES,
         try_seconds=message.timeout_seconds, total_seconds=CHAT_TRIES * (message.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip

@@ -47,6 +47,15 @@ class PlannerEntry(BaseModel):
     """For `hub`: `ORG/NAME`; for `chat`: the model as requests name it."""
     revision: str = ""
     """For `hub`: a branch, a tag or a commit; empty: `main`."""
+    api: str = "auto"
+    """For `chat`: auto (by the address), chat (Chat Completions), responses or messages."""
+    reasoning_effort: str = ""
+    """For `chat`: none, minimal, low, medium, high, xhigh or max; empty: the service's default."""
+    answer_tokens: int | None = Field(default=None, ge=16, le=1_000_000)
+    """For `chat`: limit of an answer in tokens, including reasoning; default: the strategy's, more for models that
+    reason."""
+    streamed: bool = False
+    """For `chat`: request answers as streams."""
     checkpoint_digest: str = ""
     """For `checkpoint`: returned by `Client.upload_checkpoint`."""
     strategy: str = ""

@@ -44,12 +44,17 @@ from evaluator.core.commands.options import JsonFlag, OutputFile
 SUBMISSION = "Submission"
 PLANNER = "Planner, one of"
 STRATEGY = "With --model, --checkpoint or --chat"
+CHAT = "With --chat"
 MODEL = "What boards show of the language model"
 WAITING = "Waiting"
 
 FIELD_OPTIONS: Mapping[str, tuple[str, str]] = {
     "timeout_seconds": ("--timeout", CALLS),
     "remove_header": ("--remove-header", CALLS),
+    "api": ("--api", CHAT),
+    "reasoning_effort": ("--reasoning-effort", CHAT),
+    "answer_tokens": ("--answer-tokens", CHAT),
+    "streamed": ("--stream", CHAT),
     "strategy": ("--strategy", STRATEGY),
     "description": ("--description", SUBMISSION),
     "model_name": ("--model-name", MODEL),
@@ -60,6 +65,7 @@ FIELD_OPTIONS: Mapping[str, tuple[str, str]] = {
 }
 """Fields of `PlannerEntry` that are options, with the option and its section of the help."""
 _METAVARS = {"strategy": "NAME", "description": "TEXT", "model_name": "NAME", "timeout_seconds": "SECONDS",
+             "api": "NAME", "reasoning_effort": "EFFORT", "answer_tokens": "TOKENS",
              "parameters": "COUNT", "prompt_price": "USD", "completion_price": "USD"}  # fmt: skip
 
 

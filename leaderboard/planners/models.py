@@ -75,6 +75,14 @@ class Planner(models.Model):
     """For `plans`: digest of a `PlansFile` of the owner's."""
     strategy = models.CharField(max_length=100, blank=True)
     """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`)."""
+    api = models.CharField(max_length=20, default="auto", db_default="auto")
+    """For `chat`: the API (`gpu_jobs.contract.ChatApi`)."""
+    reasoning_effort = models.CharField(max_length=20, blank=True, default="", db_default="")
+    """For `chat`: sent with every call; empty: the service's default."""
+    answer_tokens = models.PositiveIntegerField(null=True, blank=True)
+    """For `chat`: limit of an answer in tokens, including reasoning; null: the strategy's."""
+    streamed = models.BooleanField(default=False, db_default=False)
+    """For `chat`: whether answers are requested as streams."""
     model_name = models.CharField(max_length=200, blank=True)
     """The language model, as boards show it; empty: none or unknown."""
     parameters = models.BigIntegerField(null=True, blank=True)

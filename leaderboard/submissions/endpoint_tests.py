@@ -26,6 +26,7 @@ from leaderboard.planners import secret_headers
 from leaderboard.planners.data import CALL, NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import CalledKind
+from leaderboard.planners.kinds.chat import SETTINGS
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY, check_understanding
 from leaderboard.planners.services import check_planner, find_planner
 from leaderboard.platform.database import give_connection_back
@@ -35,7 +36,7 @@ from leaderboard.queue.models import Job, JobState
 
 LONGEST_SECONDS = 15.0
 """Limit of a call, whatever the timeout of the endpoint."""
-_NEEDED = frozenset(field.name for field in (*CALL, MODEL_ID, STRATEGY))
+_NEEDED = frozenset(field.name for field in (*CALL, MODEL_ID, STRATEGY, *SETTINGS))
 """The fields that the call depends on; errors in others are ignored."""
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evaluator.controlllm.toolbench.judging import judge_digest
+from evaluator.core.planner import request_for
 from evaluator.core.suites.hidden import commitment, data_digest
 from evaluator.core.suites.registry import suite_of
 from evaluator.execution.engine.store import MemoryStore
@@ -16,6 +17,7 @@ from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
+from tests.fakes.chat_services import serving as chat_service
 
 OPEN_DATA = data_digest(source="", split="all")
 SEED, SEASON = "5eed" * 16, "2026-a"
@@ -117,7 +119,7 @@ CHAT = {"kind": "chat", "url": "https://chat.example.org/v1", "model": "m", "tim
 @pytest.mark.parametrize(
     ("strategy", "suite", "sentence"),
     [
-        ("openagi/constrained", "openagi", "can only generate"),
+        ("openagi/constrained", "openagi", "can only call tools, generate"),
         ("controlllm/adaptive", "openagi", "does not understand requests of openagi"),
         ("no-such-strategy", "toolmini", "no-such-strategy"),
     ],
@@ -132,6 +134,22 @@ def test_the_address_is_in_no_name():
     wanted = ChatPlanner.model_validate({**CHAT, "strategy": "hugginggpt"})
     with OPENERS[ChatPlanner](wanted, suite_of("toolmini"), None) as planner:
         assert planner.name == "hugginggpt:chat:m"
+
+
+def test_a_worker_calls_the_api_as_its_lease_says():
+    with chat_service("responses", lambda _: "Image Denoising") as service:
+        how = {"reasoning_effort": "low", "answer_tokens": 4096, "streamed": True, "api": "responses"}
+        url = service.url.removesuffix("/responses")
+        wanted = ChatPlanner.model_validate(
+            {**CHAT, **how, "url": url, "strategy": "openagi/zero-shot", "allow_private": True}
+        )
+        suite = suite_of("openagi")
+        task = suite.tasks[0]
+        context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
+        with OPENERS[ChatPlanner](wanted, suite, None) as planner:
+            planner.plan(request_for(suite=suite, task=task, context=context))
+    sent = service.requests[-1]
+    assert (sent["max_output_tokens"], sent["reasoning"]["effort"], sent["stream"]) == (4096, "low", True)
 
 
 def test_a_machine_that_confines_no_programs_is_warned_about(caplog, monkeypatch):

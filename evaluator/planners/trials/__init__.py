@@ -14,5 +14,10 @@ class ChatTrialSettings:
     strategy: str
     timeout_seconds: float = 30.0
     """For each call of the model."""
+    api: str = "auto"
+    """`auto`, `chat`, `responses` or `messages`."""
+    reasoning_effort: str = ""
+    answer_tokens: int | None = None
+    streamed: bool = False
     allow_private: bool = False
     header: SecretHeader | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Set
 from dataclasses import replace
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import httpx
 
@@ -12,6 +12,7 @@ from evaluator.core.planner import PlannerError, PlannerReply
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError
+from evaluator.planners.language_models.chat.apis import ApiName
 from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
 from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
 from evaluator.planners.trials import ChatTrialSettings
@@ -93,6 +94,8 @@ def try_chat(*, suite: Suite, settings: ChatTrialSettings, offered: Set[str] | N
     model = _WatchedModel(
         ChatSettings(
             url=settings.url, model=settings.model, allow_private=settings.allow_private, tries=1,
+            api=cast("ApiName", settings.api), reasoning_effort=settings.reasoning_effort or None,
+            most_tokens=settings.answer_tokens, streamed=settings.streamed,
             try_seconds=settings.timeout_seconds, total_seconds=settings.timeout_seconds,
         ),
         name=f"chat:{settings.model}", key=lambda: None, header=settings.header,

@@ -1,6 +1,8 @@
-"""A strategy with a language model behind OpenAI's chat API. The strategy runs on the worker, which calls the API."""
+"""A strategy with a language model behind a chat API. The strategy runs on the worker, which calls the API."""
 
+import re
 from collections.abc import Sequence
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from django import forms
@@ -8,7 +10,7 @@ from django.conf import settings
 
 from evaluator.network.secret_header import SecretHeader
 from evaluator.planners.trials import ChatTrialSettings
-from gpu_jobs.contract import ChatPlanner
+from gpu_jobs.contract import ChatApi, ChatPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.data import CALL, DECLARED, ENDPOINT_URL, MODEL_NAME, TIMEOUT, Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts
@@ -22,6 +24,61 @@ from leaderboard.planners.kinds.language_models import (
     offer,
 )
 from leaderboard.planners.models import Planner, PlannerKind
+from leaderboard.platform.fields import Choice, Field, Tick, Whole
+
+SETTINGS_TEMPLATE = "submissions/kinds/chat_settings.html"
+_API_LABELS = {
+    "auto": "By the address, usually Chat Completions",
+    "chat": "OpenAI Chat Completions",
+    "responses": "OpenAI Responses",
+    "messages": "Anthropic Messages",
+}
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+_API_VERSION = re.compile(r"api-version=[\w.-]{1,40}")
+
+API = Choice(
+    "api",
+    label="API",
+    noun="API",
+    help="`auto`: `responses` or `messages` if the address ends with /responses or /messages, else `chat`.",
+    page_help="By the address: Responses or Messages if it ends with /responses or /messages, else Chat Completions.",
+    default="auto",
+    example="auto",
+    choices=[(name, _API_LABELS[name]) for name in get_args(ChatApi)],
+    api_choices=[(name, _API_LABELS[name]) for name in get_args(ChatApi)],
+    template=SETTINGS_TEMPLATE,
+)
+REASONING_EFFORT = Choice(
+    "reasoning_effort",
+    label="Reasoning effort",
+    noun="reasoning effort",
+    help=f"Sent with every call: {', '.join(_EFFORTS)}, as far as the model knows them. Empty: the service's default.",
+    page_help="Sent with every call. Not every model knows each of them.",
+    example="medium",
+    choices=[("", "The service's default"), *((name, name) for name in _EFFORTS)],
+    template=SETTINGS_TEMPLATE,
+)
+ANSWER_TOKENS = Whole(
+    "answer_tokens",
+    label="Limit of an answer in tokens",
+    noun="limit of answers",
+    help="Including reasoning. Empty: the strategy's limit; for models that reason, at least 16,384.",
+    example=32768,
+    least=16,
+    most=1_000_000,
+    unit="tokens",
+    template=SETTINGS_TEMPLATE,
+)
+STREAMED = Tick(
+    "streamed",
+    label="Stream answers",
+    noun="streaming",
+    help="For services that close connections on which nothing is sent for a while.",
+    example=False,
+    template=SETTINGS_TEMPLATE,
+)
+SETTINGS: tuple[Field[Any], ...] = (API, REASONING_EFFORT, ANSWER_TOKENS, STREAMED)
+"""How the API is called."""
 
 
 class ChatKind(CalledKind):
@@ -29,10 +86,10 @@ class ChatKind(CalledKind):
 
     kind = PlannerKind.CHAT
     noun = "A chat endpoint"
-    choice = "A chat endpoint (OpenAI-compatible) with a strategy"
+    choice = "A chat endpoint (OpenAI-compatible or Anthropic) with a strategy"
     card = "For a language model that you serve or rent: a worker runs the strategy you choose, which calls it."
     guide = "a-chat-endpoint"
-    fields = (*CALL, MODEL_ID, STRATEGY, *DECLARED)
+    fields = (*CALL, MODEL_ID, STRATEGY, *SETTINGS, *DECLARED)
     example = "https://example.org/v1"
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
@@ -48,14 +105,20 @@ class ChatKind(CalledKind):
         errors = {**super().check(data), **check_chat_strategy(data[STRATEGY])}
         if not data[MODEL_ID]:
             errors[MODEL_ID.name] = ["Give the name of the model, as used in requests to your endpoint."]
+        for field in (API, REASONING_EFFORT):
+            if data[field] not in (known := [value for value, _ in field.choices]):
+                errors[field.name] = [f"Choose one of {', '.join(filter(None, known))}."]
         return errors
 
     def problem_of_address(self, url: str) -> str:
-        """Also refuses a query and a fragment, since the path of each call is appended."""
+        """Also refuses a fragment and queries other than Azure's `api-version`, since paths of calls are appended."""
         problem = super().problem_of_address(url)
-        if not problem and (urlsplit(url).query or urlsplit(url).fragment):
-            return f"Give the base of the API alone, without '?' and '#', such as {self.example}."
-        return problem
+        if problem:
+            return problem
+        parts = urlsplit(url)
+        if parts.fragment or (parts.query and not _API_VERSION.fullmatch(parts.query)):
+            return f"Give the base of the API, such as {self.example}. After it, only '?api-version=...' is possible."
+        return ""
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
         return check_understanding(strategy=data[STRATEGY], suites=suites)
@@ -69,8 +132,12 @@ class ChatKind(CalledKind):
     ) -> ChatTrialSettings:
         return ChatTrialSettings(
             url=data[ENDPOINT_URL], model=data[MODEL_ID], strategy=data[STRATEGY], timeout_seconds=timeout_seconds,
-            allow_private=settings.DEMO, header=header,
+            api=data[API], reasoning_effort=data[REASONING_EFFORT], answer_tokens=data[ANSWER_TOKENS],
+            streamed=data[STREAMED], allow_private=settings.DEMO, header=header,
         )  # fmt: skip
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> ChatPlanner:  # noqa: ARG002 - as the base class
-        return ChatPlanner(**self.how_to_call(planner), model=planner.model_id, strategy=planner.strategy)
+        return ChatPlanner(
+            **self.how_to_call(planner), model=planner.model_id, strategy=planner.strategy,
+            **{field.name: getattr(planner, field.name) for field in SETTINGS},
+        )  # fmt: skip

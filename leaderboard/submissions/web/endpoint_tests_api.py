@@ -14,7 +14,7 @@ from leaderboard.people.models import Scope
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, TIMEOUT, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.called import EndpointKind
-from leaderboard.planners.kinds.chat import ChatKind
+from leaderboard.planners.kinds.chat import ANSWER_TOKENS, API, REASONING_EFFORT, STREAMED, ChatKind
 from leaderboard.planners.kinds.language_models import MODEL_ID, STRATEGY
 from leaderboard.platform.api.examples import EXAMPLE_SUITE, PLAN, TOO_MANY_JOBS, example, example_of
 from leaderboard.platform.api.shapes import Input, NamedChoiceField
@@ -46,6 +46,10 @@ class EndpointTestInput(Input):
     )
     model_id = MODEL_ID.api_field(kinds=_CHAT, help_text="For `chat`: the model name in requests.")
     strategy = STRATEGY.api_field(kinds=_CHAT)
+    api = API.api_field(kinds=_CHAT)
+    reasoning_effort = REASONING_EFFORT.api_field(kinds=_CHAT)
+    answer_tokens = ANSWER_TOKENS.api_field(kinds=_CHAT)
+    streamed = STREAMED.api_field(kinds=_CHAT)
     timeout_seconds = TIMEOUT.api_field(help_text="Waits at most 15 seconds.")
     suite = serializers.CharField(
         required=False, allow_blank=True, default="", help_text="Slug of the suite whose request is sent."

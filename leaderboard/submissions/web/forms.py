@@ -24,6 +24,8 @@ from leaderboard.planners.data import CALL_TEMPLATE, DECLARED, DESCRIPTION, NAME
 from leaderboard.planners.kinds import SECRETS
 from leaderboard.planners.kinds.base import Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_NAME
+from leaderboard.planners.kinds.chat import SETTINGS as CHAT_SETTINGS
+from leaderboard.planners.kinds.chat import SETTINGS_TEMPLATE
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
@@ -64,11 +66,12 @@ _TYPED = frozenset({"text", "url", "number", "password"})
 """Types of inputs that change with every key; textareas have none."""
 FOLDED: Mapping[str, Sequence[str]] = {
     "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
+    "chat": tuple(field.name for field in CHAT_SETTINGS),
     "about": ("description", *(field.name for field in DECLARED)),
     "more": ("team", "version", "priority", "own_worker"),
 }
 """Fields of the parts of the page that are folded at first."""
-_FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE})
+_FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE, SETTINGS_TEMPLATE})
 _UNCHECKED = frozenset({"checkpoint_file"})
 """Fields that are only checked on submission, since a checkpoint is too large to send twice."""
 

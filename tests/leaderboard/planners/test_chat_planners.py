@@ -3,11 +3,14 @@
 import json
 import logging
 from collections.abc import Iterator
+from typing import get_args
 
 import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
+from evaluator.planners.language_models.chat.apis import ApiName
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel
+from gpu_jobs.contract import ChatApi
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.services import create_token
 from leaderboard.planners.kinds import kind_of
@@ -62,15 +65,46 @@ def test_it_is_kept_and_its_worker_is_told_all_that_it_takes(settings):
     assert (planner.model_name, planner.parameters) == ("small-model", 7)
     assert kind_of(planner).lease(planner=planner, tasks=[]).model_dump() == {
         "kind": "chat", "url": "https://chat.example.org/v1", "model": "small-model", "strategy": "hugginggpt",
-        "timeout_seconds": 60, "allow_private": settings.DEMO, "has_header": True,
+        "timeout_seconds": 60, "allow_private": settings.DEMO, "has_header": True, "api": "auto",
+        "reasoning_effort": "", "answer_tokens": None, "streamed": False,
     }  # fmt: skip
+
+
+def test_how_the_api_is_called_is_declared_told_the_worker_and_shown_to_everybody(client):
+    make_suite(slug="openagi")
+    how = {"api": "responses", "reasoning_effort": "high", "answer_tokens": 32768, "streamed": True}
+    azure = "https://mine.openai.azure.com/openai/v1?api-version=2026-01-01-preview"
+    api = client_of(make_user())
+    made = api.post("submissions/", body(**how, endpoint_url=azure))
+    assert made.status_code == 201, made.json()
+    planner = Planner.objects.get()
+    lease = kind_of(planner).lease(planner=planner, tasks=[])
+    assert (lease.url, {name: getattr(lease, name) for name in how}) == (azure, how)
+    evaluation = made.json()["evaluations"][0]["id"]
+    shown = client_of(make_user("eve")).get(f"evaluations/{evaluation}/").json()["planner"]
+    assert {name: shown[name] for name in how} == how
+    html = client.get(f"/evaluations/{evaluation}/").content.decode()
+    assert "reasoning effort" in html
+    assert "at most 32,768" in html
+    other = api.post("submissions/", body(**{**how, "reasoning_effort": "low"}, endpoint_url=azure))
+    assert "with another reasoning effort" in str(other.json()["errors"])
+
+
+def test_workers_know_the_apis_of_the_site():
+    assert get_args(ChatApi) == get_args(ApiName)
 
 
 WRONG = [
     ({"endpoint_url": ""}, "endpoint_url", "such as https://example.org/v1"),
     ({"endpoint_url": "ftp://example.org"}, "endpoint_url", "http"),
     ({"endpoint_url": "https://127.0.0.1/v1"}, "endpoint_url", "127.0.0.1"),
-    ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "without '?' and '#'"),
+    ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "only '?api-version=...' is possible"),
+    ({"endpoint_url": "https://example.org/v1?api-version=1&key=2"}, "endpoint_url", "only '?api-version=...'"),
+    ({"endpoint_url": "https://example.org/v1#part"}, "endpoint_url", "only '?api-version=...' is possible"),
+    ({"api": "completions"}, "api", "completions"),
+    ({"reasoning_effort": "extreme"}, "reasoning_effort", "Choose one of none, minimal, low"),
+    ({"answer_tokens": 3}, "answer_tokens", "Give 16 to 1000000 tokens"),
+    ({"kind": "endpoint", "model_id": "", "strategy": "", "streamed": True}, "streamed", "has no streaming"),
     ({"model_id": ""}, "model_id", "name of the model"),
     ({"model_id": "x" * 201}, "model_id", "at most 200"),
     ({"strategy": ""}, "strategy", "Choose one of"),

@@ -16,6 +16,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.platform.api.throttling import Throttle
 from leaderboard.queue.models import Job
 from tests.evaluator.planners.test_endpoint import endpoint
+from tests.fakes.chat_services import serving as chat_service
 from tests.leaderboard.factories import make_submission, make_suite, make_user
 from tests.leaderboard.planners.servers import TOKEN, chatting, guarded
 from tests.leaderboard.platform.api.helpers import client_of
@@ -141,6 +142,23 @@ class TestChatEndpoints:
         assert (failed["status"], refused["status"]) == (401, 401)
         assert failed["answer"] == '{"error": "not allowed with ***"}'
         assert CREDENTIAL not in str([shown, refused])
+
+    def test_parameters_that_the_model_refuses_are_said(self, api):
+        with chat_service("reasoning-chat", lambda _: "Text to Image Generation") as service:
+            shown = result_of(api, api.post("endpoint-tests/", {**CHAT, "endpoint_url": service.url}))
+        assert shown["passed"], shown
+        assert "max_tokens was sent as max_completion_tokens." in shown["adapted"]
+        assert "temperature was left out: the service refuses it." in shown["adapted"]
+        assert [exchange["status"] for exchange in shown["exchanges"]][:2] == [400, 400]
+
+    @pytest.mark.parametrize(("service", "api_name"), [("responses", "auto"), ("messages", "messages")])
+    def test_it_is_called_through_the_api_that_is_declared(self, api, service, api_name):
+        with chat_service(service, lambda _: "Text to Image Generation") as running:
+            how = {"api": api_name, "reasoning_effort": "low" if service == "responses" else "", "answer_tokens": 4096}
+            shown = result_of(api, api.post("endpoint-tests/", {**CHAT, **how, "endpoint_url": running.url}))
+        assert shown["passed"], shown
+        sent = json.loads(shown["exchanges"][-1]["sent"])
+        assert sent.get("max_output_tokens", sent.get("max_tokens")) == 4096
 
     def test_what_was_sent_is_shown_without_an_answer_too(self, api):
         shown = result_of(api, api.post("endpoint-tests/", {**CHAT, "endpoint_url": "http://127.0.0.1:1/v1"}))
