@@ -151,7 +151,7 @@ def test_forged_scores_are_found(suite):
     assert "20 of 20 tasks that were run again gave other results" in own.reason_text
     assert "(the same plan scored differently)" in own.reason_text
     assert ranked(suite) == []
-    assert [subject.split()[-3:] for subject in mails()] == [["was", "not", "verified"]]
+    assert [subject.split()[-3:] for subject in mails()] == [["not", "be", "verified"]]
 
 
 FORGED = {"SE": 1.0, "NR": 1.0, "undecided": 0.0}

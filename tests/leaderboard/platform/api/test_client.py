@@ -132,10 +132,10 @@ class TestSubmitting:
             assert commands.run(*entry(suite, "--idempotency-key", "build 7")).returncode == 0
         assert Submission.objects.count() == 1
         again = commands.run(*entry(suite))
-        assert (again.returncode, "(HTTP 429)" in again.stderr) == (4, True), again.stderr
+        assert (again.returncode, "(HTTP 429, request id " in again.stderr) == (4, True), again.stderr
         commands.environment["PLANARENA_TOKEN"] = "pa_wrong"
         stranger = commands.run(*entry(suite))
-        assert (stranger.returncode, "(HTTP 401)" in stranger.stderr) == (2, True)
+        assert (stranger.returncode, "(HTTP 401, request id " in stranger.stderr) == (2, True)
 
 
 class TestLostConnections:
