@@ -1,5 +1,6 @@
 """A site with something on every page, served by this process: boards, evaluations in each state, people, tokens."""
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,7 +27,11 @@ from django.utils import timezone
 
 from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
 from evaluator.controlllm.toolbench.suite import tool_suite
+from evaluator.core.plans.model import plan_to_json
 from evaluator.core.records import Outcome, Reason
+from evaluator.core.suites.registry import suite_of
+from evaluator.planners.trials.process import trial_to_json
+from evaluator.planners.trials.trial import Exchange, Trial, Verdict, trial_request
 from gpu_jobs.contract import LogLine, LogLines
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Suite, Task
@@ -42,7 +47,7 @@ from leaderboard.people.services import create_token
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.platform.web import admin as operators
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.models import Job
+from leaderboard.queue.models import Job, JobState
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.models import Condition
@@ -178,6 +183,8 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         kind.name: Job.objects.create(owner=ada, kind=kind.name, request="", deadline=tomorrow).pk
         for kind in (ENDPOINT_TEST, SUBMISSION)
     }
+    tested = Job.objects.filter(pk=waiting[ENDPOINT_TEST.name])
+    tested.update(state=JobState.DONE, result=trial_to_json(_trial()), finished=timezone.now())
     webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
     payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
     OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload=payload, sent_at=timezone.now())
@@ -199,6 +206,30 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "worker_token": rows["queue_workertoken"], "personal_token": rows["queue_workertoken"],
     }  # fmt: skip
     return things, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
+
+
+def _trial() -> Trial:
+    """A test call of a chat endpoint that refuses a parameter and answers in a fence."""
+    task, _, request = trial_request(suite=suite_of("openagi"), offered=None)
+    sent = {"model": "m-1", "messages": [{"role": "user", "content": task.text}], "max_tokens": 256}
+    refused = {"error": {"message": "Unsupported parameter: 'max_tokens' is not supported with this model."}}
+    text = "Here is the plan:\n```\nText to Image Generation\n```"
+    answered = {"choices": [{"message": {"role": "assistant", "content": text}}]}
+    exchanges = tuple(
+        Exchange(
+            sent=json.dumps(sent), sent_bytes=9000, status=status, answer=json.dumps(answer),
+            answer_bytes=len(json.dumps(answer)),
+        )
+        for status, answer in ((400, refused), (200, answered))
+    )  # fmt: skip
+    return Trial(
+        suite="openagi", task=task.key, request=request, seconds=1.25, status=200, answer=text, answer_bytes=len(text),
+        verdict=Verdict.VALID, judgement="It would be executed, and scored by what it produces.",
+        plan=plan_to_json(task.gold) if task.gold else None, exchanges=exchanges,
+        tolerated=("envelope: fence", "envelope: 17 characters of prose", "character 3: ignored an empty name"),
+        adapted=("max_tokens was sent as max_completion_tokens.", "temperature was left out: the service refuses it."),
+        prompt_tokens=90, completion_tokens=30,
+    )  # fmt: skip
 
 
 def _seasons() -> str:

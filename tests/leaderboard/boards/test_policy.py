@@ -36,6 +36,18 @@ def planner() -> Planner:
     return make_planner(owner=make_user())
 
 
+def test_rows_have_the_share_of_readable_replies_unless_the_evaluation_is_older(suite, planner):
+    evaluation = make_evaluation(planner=planner, suite=suite)
+    older = make_evaluation(planner=make_planner(owner=make_user("bea"), name="older"), suite=suite)
+    del older.summary["reading"]
+    older.save()
+    rows = {row["evaluation"]: row for row in publish(evaluation).content["rows"]}
+    readable = rows[str(evaluation.pk)]["readable"]
+    assert (round(readable["mean"], 4), readable["tasks"]) == (0.9667, 30)
+    assert readable["low"] < readable["mean"] < readable["high"]
+    assert "readable" not in rows[str(older.pk)]
+
+
 def run(planner: Planner, suite: Suite, *, score: float, hours: float = 0, noise: int | None = None) -> Evaluation:
     """A run that ended so many hours after the first; `noise` seeds the scores of 30 tasks around `score`."""
     finished = timezone.now() - timedelta(days=1) + timedelta(hours=hours)

@@ -62,7 +62,8 @@ def make_summary(overall: float = 0.7, **outcomes: int) -> dict[str, Any]:
         "BERT": interval(overall - 0.1, 15),
         "CLIP": None,
     }
-    return {"metrics": metrics, "outcomes": outcomes or {"scored": 30, "not_run": 155}}
+    reading = {"replies": 30, "unreadable": 1, "tolerated": {"envelope: fence": 30, "envelope: prose": 30}}
+    return {"metrics": metrics, "outcomes": outcomes or {"scored": 30, "not_run": 155}, "reading": reading}
 
 
 def make_evaluation(

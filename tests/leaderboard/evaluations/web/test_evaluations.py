@@ -50,13 +50,19 @@ def test_the_address_filters_sorts_and_paginates_tasks(client: Client, evaluatio
 
 
 def test_a_line_says_how_many_replies_could_be_read_and_what_was_tolerated(client: Client, evaluation: Evaluation):
-    assert "could be read" not in client.get(address(evaluation)).content.decode()
+    assert "29 of 30 replies could be read. Tolerated: code fence 30, prose 30." in (
+        client.get(address(evaluation)).content.decode()
+    )
     reading = {"replies": 29, "unreadable": 2, "tolerated": {"envelope: fence": 12, "dialect: <b>": 1}}
     evaluation.summary = {**evaluation.summary, "reading": reading}
     evaluation.save()
     forget_everything()
     html = client.get(address(evaluation)).content.decode()
     assert "27 of 29 replies could be read. Tolerated: code fence 12, dialect: &lt;b&gt; 1." in html
+    del evaluation.summary["reading"]
+    evaluation.save()
+    forget_everything()
+    assert "could be read" not in client.get(address(evaluation)).content.decode()
 
 
 def test_a_running_evaluation_is_followed_live_and_works_without_javascript(client: Client):
