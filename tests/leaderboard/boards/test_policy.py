@@ -36,7 +36,7 @@ def planner() -> Planner:
     return make_planner(owner=make_user())
 
 
-def test_rows_have_the_share_of_readable_replies_unless_the_evaluation_is_older(suite, planner):
+def test_rows_have_the_share_of_readable_replies_unless_the_evaluation_is_older(suite, planner, client):
     evaluation = make_evaluation(planner=planner, suite=suite)
     older = make_evaluation(planner=make_planner(owner=make_user("bea"), name="older"), suite=suite)
     del older.summary["reading"]
@@ -46,6 +46,9 @@ def test_rows_have_the_share_of_readable_replies_unless_the_evaluation_is_older(
     assert (round(readable["mean"], 4), readable["tasks"]) == (0.9667, 30)
     assert readable["low"] < readable["mean"] < readable["high"]
     assert "readable" not in rows[str(older.pk)]
+    html = client.get("/boards/openagi/", {"column": "readable"}).content.decode()
+    assert "96.67 %" in html
+    assert "of 30 replies" in html
 
 
 def run(planner: Planner, suite: Suite, *, score: float, hours: float = 0, noise: int | None = None) -> Evaluation:

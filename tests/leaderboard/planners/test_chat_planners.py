@@ -186,6 +186,8 @@ class TestThroughAWorker:
             assert results.count() == evaluation.suite.tasks.count() > 5
             assert set(results.values_list("outcome", flat=True)) == {"scored"}
             assert results.get(task__key=SOLVED).score == 1.0
+            assert evaluation.summary["reading"]["replies"] == results.count()
+            assert evaluation.summary["reading"]["unreadable"] == 0
             assert results.filter(score=0.0).count() > results.count() / 2
         told = self.told(settings, client, evaluation, caplog.text)
         assert CREDENTIAL not in told
