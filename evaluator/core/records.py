@@ -148,12 +148,17 @@ class PlannerCall(_Record):
     completion_tokens: int | None = None
     confidence: float | None = None
     """The planner's confidence in its plan, in [0, 1]; absent if it reports none."""
+    cached_tokens: int | None = None
+    """Those of the prompt that a service read from its cache; absent if it reports none."""
+    reasoning_tokens: int | None = None
+    """Those of the completion that a language model spent on reasoning; absent if it reports none."""
 
     @model_serializer(mode="wrap")
-    def _without_empty_confidence(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
-        # Keeps the records of planners without it, and their digests, unchanged.
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Keeps the records of planners without them, and their digests, unchanged.
         fields: dict[str, object] = handler(self)
-        return fields if self.confidence is not None else {k: v for k, v in fields.items() if k != "confidence"}
+        absent = {name for name in ("confidence", "cached_tokens", "reasoning_tokens") if getattr(self, name) is None}
+        return {name: value for name, value in fields.items() if name not in absent}
 
 
 LONGEST_PAIR_TEXT = 300

@@ -167,4 +167,6 @@ class StrategyConversation:
             tries=self._tries,
             prompt_tokens=None if usage is None else usage.prompt_tokens,
             completion_tokens=None if usage is None else usage.completion_tokens,
+            cached_tokens=(usage and usage.cached_tokens) or None,
+            reasoning_tokens=(usage and usage.reasoning_tokens) or None,
         )

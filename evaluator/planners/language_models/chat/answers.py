@@ -56,16 +56,17 @@ def parsed(text: str) -> JsonValue:
     return value
 
 
-def read_status(response: httpx.Response, *, text: str) -> Failure | Refused | Retry | None:
+def read_status(response: httpx.Response, *, text: str, value: JsonValue) -> Failure | Refused | Retry | None:
     """The meaning of a status and its body; None: the body may be an answer.
 
     Args:
         response: its status and headers.
         text: the body without secrets.
+        value: the same as JSON; None if it is none, or if the status is 200.
     """
     status = response.status_code
     is_redirect = 300 <= status < 400
-    if is_html(text.encode("utf-8", "replace")) and not is_redirect:
+    if is_html(text[:4096].encode("utf-8", "replace")) and not is_redirect:
         return _retry(response, f"it answered HTTP {status} with an HTML page, as gateways do", text=text)
     if status == httpx.codes.OK:
         return None
@@ -74,7 +75,7 @@ def read_status(response: httpx.Response, *, text: str) -> Failure | Refused | R
             f"The chat endpoint answered HTTP {status}, a redirect, which is not followed; give the final address."
         )
         return Failure(kind=FailureKind.REFUSED, message=message, received=text[:SHOWN])
-    return _read_error(status, value=parsed(text), response=response, text=text)
+    return _read_error(status, value=value, response=response, text=text)
 
 
 def read_error(value: Mapping[str, JsonValue], *, why: str, response: httpx.Response) -> Failure | Refused | Retry:

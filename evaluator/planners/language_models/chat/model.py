@@ -46,6 +46,7 @@ from evaluator.planners.language_models.chat.answers import (
     SHOWN,
     Refused,
     Retry,
+    parsed,
     read_error,
     read_status,
     unavailable,
@@ -358,13 +359,14 @@ class ChatModel:
             return Failure(kind=FailureKind.REFUSED, message=f"The chat endpoint cannot be called: {why}.")
         # Before any truncation, which could leave half a key.
         text = credentials.without(body.decode("utf-8", "replace"))
-        refusal = read_status(response, text=text)
+        value = None if response.status_code == httpx.codes.OK else _redacted(parsed(text), credentials.without)
+        refusal = read_status(response, text=text, value=value)
         if refusal is not None:
             return refusal
         if problem:
             message = credentials.without(f"The chat endpoint {problem}.")
             return Failure(kind=FailureKind.WRONG_ANSWER, message=message, received=text[:SHOWN])
-        return self._read(text, response=response)
+        return self._read(text, response=response, without=credentials.without)
 
     def _credentials(self) -> _Credentials | None:
         """None if the key is invalid in a header: the HTTP library's error would quote it."""
@@ -396,18 +398,25 @@ class ChatModel:
         finally:
             await response.aclose()
 
-    def _read(self, text: str, *, response: httpx.Response) -> ServiceAnswer | Failure | Refused | Retry:
-        """The content of an answer with status 200; a stream of events also if none was requested."""
+    def _read(
+        self, text: str, *, response: httpx.Response, without: Callable[[str], str]
+    ) -> ServiceAnswer | Failure | Refused | Retry:
+        """The content of an answer with status 200; a stream of events also if none was requested.
+
+        The secret is removed again where escapes are resolved and the pieces of a stream joined: an answer that echoes
+        it would become part of plans and notes.
+        """
         try:
             events = events_in(text)
             value = json.loads(text) if events is None else self._api.assembled(events)
             if not isinstance(value, dict):
                 raise WrongAnswerError("is no JSON object")
-            answer = self._api.read(value)
+            answer = self._api.read(_redacted(value, without))
         except NoAnswerError as error:
+            why = without(str(error))
             if isinstance(error.error, dict):
-                return read_error(error.error, why=str(error), response=response)
-            return Retry(f"its answer {error}", too_much=False, received=text[:SHOWN])
+                return read_error(_redacted(error.error, without), why=why, response=response)
+            return Retry(f"its answer {why}", too_much=False, received=text[:SHOWN])
         except (ValueError, RecursionError) as error:
             problem = (
                 str(error) if isinstance(error, WrongAnswerError) else f"is not JSON; it begins with {text[:60]!r}"
@@ -442,6 +451,17 @@ class ChatModel:
                 connections=self.settings.highest,
             )
         return self._client
+
+
+def _redacted(value: Any, without: Callable[[str], str]) -> Any:
+    """A JSON value without the secret in any text."""
+    if isinstance(value, str):
+        return without(value)
+    if isinstance(value, list):
+        return [_redacted(item, without) for item in value]
+    if isinstance(value, dict):
+        return {without(key): _redacted(item, without) for key, item in value.items()}
+    return value
 
 
 def _reasoning_in(answer: ServiceAnswer) -> tuple[bool, bool]:

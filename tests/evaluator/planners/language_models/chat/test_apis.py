@@ -245,6 +245,22 @@ def test_the_sentence_of_the_service_reaches_the_message_short_and_without_the_k
     assert key not in repr(answer)
 
 
+def test_a_secret_in_pieces_or_escapes_is_removed_from_the_answer():
+    secret = "s3cr3t/of-the-owner"
+    header = SecretHeader("X-Api-Key", secret)
+    pieces = [delta({"content": piece}) for piece in ("You sent s3cr", "3t/of-the", "-owner.")]
+    escaped = json.dumps(chat(content=f"You sent {secret}.")).replace("/", "\\/")
+    for body in (stream([*pieces, delta({}, finish="stop")]), escaped.encode()):
+        with served((200, body), path="/v1") as (url, _):
+            answer = model(url, header=header).answer([generate("x")])[0]
+        assert answer.text == "You sent ***."
+    error = json.dumps({"error": {"message": "x" * 190 + secret}}).replace("/", "\\/").encode()
+    for status in (200, 401):
+        with served((status, error), path="/v1") as (url, _):
+            answer = model(url, header=header).answer([generate("x")])[0]
+        assert "s3cr" not in answer.message
+
+
 @pytest.mark.parametrize(
     "cut", [chat("length", content="<think>First, I"), chat("length", content=None, reasoning_content="First, I")]
 )

@@ -51,8 +51,12 @@ def gold_of(prompt: str) -> str:
     return f"{GOLD[key]}\n### and more that no service should have written"
 
 
+def records_of(planner, tasks=(*GOLD,)):
+    return [*episode_of("toolmini").evaluator(suite=SUITE, setting=Setting()).run(planner=planner, tasks=tasks)]
+
+
 def scores_of(planner):
-    records = [*episode_of("toolmini").evaluator(suite=SUITE, setting=Setting()).run(planner=planner, tasks=[*GOLD])]
+    records = records_of(planner)
     return {record.task: (record.outcome, record.score, record.indicators) for record in records}
 
 
@@ -144,3 +148,15 @@ def test_a_failure_has_the_sentence_of_the_service():
         failure = model(service).answer([generate("x", tools=(TOOL,))])[0]
     assert failure.kind is FailureKind.REFUSED
     assert "HTTP 422" in failure.message
+
+
+def test_records_have_cached_and_reasoning_tokens_apart_where_a_service_reports_them():
+    calls = []
+    for kind in ("reasoning-chat", "old-chat"):
+        with chat_services.serving(kind, gold_of) as service:
+            planner = StrategyPlanner(strategy=FakeStrategy(asks_for_a_plan), model=model(service, reasons=True))
+            (record,) = records_of(planner, tasks=list(GOLD)[:1])
+            planner.close()
+        calls.append(record.model_dump(mode="json")["planner"])
+    assert (calls[0]["completion_tokens"], calls[0]["reasoning_tokens"], calls[0]["cached_tokens"]) == (830, 800, 64)
+    assert not {"reasoning_tokens", "cached_tokens"} & set(calls[1])
