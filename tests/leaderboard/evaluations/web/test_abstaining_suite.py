@@ -68,7 +68,7 @@ def test_its_board_ranks_by_accuracy(client, evaluation):
     assert metrics["SE"]["mean"] == pytest.approx(118 / 120)
     html = read(client, f"/boards/{SUITE.slug}/")
     assert re.findall(r'id="sort-(\w+)"', html)[2:5] == ["accuracy", "false_refusals", "misses"]
-    assert "Determines the rank." in html
+    assert "Boards rank by it." in html
 
 
 def test_an_evaluation_is_broken_down_by_what_requests_lack(client, evaluation):

@@ -20,7 +20,7 @@ OFFERED = frozenset({"Image Denoising", "Image Classification"})
 
 
 def example(client: Client, name: str) -> str:
-    found = re.search(rf'id="{name}-example">(.*?)</pre>', client.get("/docs/").content.decode(), re.S)
+    found = re.search(rf'id="{name}-example">(.*?)</pre>', client.get("/docs/endpoint/").content.decode(), re.S)
     assert found is not None
     return html.unescape(found[1])
 
