@@ -197,7 +197,8 @@ def try_endpoint(
         found = client.try_endpoint(entry, suite=suite)
         answered = "no answer" if found.status is None else f"HTTP {found.status}"
         sys.stdout.write(f"{found.suite} {found.task}\t{answered}\t{found.seconds:.2f} s\n{found.answer}\n")
-        for sentence in (found.summary or found.problem, *found.problems):
+        tolerated = [f"tolerated: {note}" for note in found.tolerated]
+        for sentence in (found.summary or found.problem, *found.problems, *tolerated, *found.adapted):
             if sentence:
                 say(sentence)
         if found.example is not None:

@@ -165,6 +165,10 @@ class EndpointTrial(_Answer):
     reason: str | None = None
     problem: str = ""
     problems: list[str] = []
+    tolerated: list[str] = []
+    """What was tolerated when the answer was read."""
+    adapted: list[str] = []
+    """How requests to a language model were adapted to what it accepts, as sentences."""
     plan: Any = None
     example: Any = None
     """Where the plan has no steps: a plan that shows the form and does not answer the request."""

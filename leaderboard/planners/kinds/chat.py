@@ -45,7 +45,6 @@ API = Choice(
     default="auto",
     example="auto",
     choices=[(name, _API_LABELS[name]) for name in get_args(ChatApi)],
-    api_choices=[(name, _API_LABELS[name]) for name in get_args(ChatApi)],
     template=SETTINGS_TEMPLATE,
 )
 REASONING_EFFORT = Choice(

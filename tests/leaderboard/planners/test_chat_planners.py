@@ -101,7 +101,7 @@ WRONG = [
     ({"endpoint_url": "https://example.org/v1?version=2"}, "endpoint_url", "only '?api-version=...' is possible"),
     ({"endpoint_url": "https://example.org/v1?api-version=1&key=2"}, "endpoint_url", "only '?api-version=...'"),
     ({"endpoint_url": "https://example.org/v1#part"}, "endpoint_url", "only '?api-version=...' is possible"),
-    ({"api": "completions"}, "api", "completions"),
+    ({"api": "completions"}, "api", "Choose one of auto, chat, responses, messages"),
     ({"reasoning_effort": "extreme"}, "reasoning_effort", "Choose one of none, minimal, low"),
     ({"answer_tokens": 3}, "answer_tokens", "Give 16 to 1000000 tokens"),
     ({"kind": "endpoint", "model_id": "", "strategy": "", "streamed": True}, "streamed", "has no streaming"),

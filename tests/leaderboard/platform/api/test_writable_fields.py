@@ -19,6 +19,7 @@ from tests.leaderboard.platform.api.helpers import ApiClient
 
 WRITABLE = {
     "PlannerInput": {
+        "api", "reasoning_effort", "answer_tokens", "streamed",
         "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
         "remove_header", "plans", "description", "model_id", "revision", "checkpoint_digest", "strategy",
         "model_name", "parameters", "open_weights", "prompt_price", "completion_price",
@@ -32,6 +33,7 @@ WRITABLE = {
     "VisibilityInput": {"visibility", "embargo_until"},
     "MailsShape": {"mails"},
     "EndpointTestInput": {
+        "api", "reasoning_effort", "answer_tokens", "streamed",
         "kind", "endpoint_url", "model_id", "strategy", "timeout_seconds", "suite", "header_name", "header_value",
         "name",
     },
