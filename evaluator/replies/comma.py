@@ -21,6 +21,7 @@ Recorded: whatever differs from names with commas between them.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 from evaluator.core.naming import similar_names
 from evaluator.core.plans.literals import short, spelling
@@ -292,7 +293,7 @@ class _Names:
         answers = tuple(steps[-1].outputs.values())[:1]
         return ParsedPlan(plan=Plan(steps=steps, answers=answers), form=FORM, tolerated=tuple(tolerated))
 
-    def _refuse(self, text: str) -> None:
+    def _refuse(self, text: str) -> NoReturn:
         plain = " ".join(text.split())
         known = set(self._spellings.values())
         near = similar_names(plain, known, least=0.8) if len(plain) <= _LONGEST_NAME else []
