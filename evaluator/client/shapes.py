@@ -52,8 +52,7 @@ class PlannerEntry(BaseModel):
     reasoning_effort: str = ""
     """For `chat`: none, minimal, low, medium, high, xhigh or max; empty: the service's default."""
     answer_tokens: int | None = Field(default=None, ge=16, le=1_000_000)
-    """For `chat`: limit of an answer in tokens, including reasoning; default: the strategy's, more for models that
-    reason."""
+    """For `chat`: most tokens of an answer, including reasoning; default: the strategy's."""
     streamed: bool = False
     """For `chat`: request answers as streams."""
     checkpoint_digest: str = ""

@@ -37,6 +37,9 @@ def submit_anchors(*, suite: str, names: Sequence[str]) -> Sequence[Evaluation]:
     if made:
         owner.set_unusable_password()
         owner.save()
+    elif owner.queue_weight == 1:  # the default, of an account that an earlier release made
+        owner.queue_weight = 0
+        owner.save(update_fields=["queue_weight"])
     return [_evaluation(name=name, suite=suite, owner=owner) for name in names]
 
 

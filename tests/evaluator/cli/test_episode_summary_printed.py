@@ -44,7 +44,8 @@ class Site:
 
     def causes(self, _: str) -> Causes:
         wrong = CauseCount(cause="wrong_answer", label="wrong final answer", definition="", tasks=1, share=1.0)
-        return Causes(ran=1, below=1, at_gold=0, unknown=0, causes=[wrong])
+        explanation = ["SE 0.0 is 1.0 below gold.", "Wrong final answer costs 1.0."]
+        return Causes(ran=1, below=1, at_gold=0, unknown=0, causes=[wrong], explanation=explanation)
 
     def results(self, _: str) -> list[TaskRow]:
         problem = ProblemCount(tool="Add", problem="bad_arguments", count=3)
@@ -60,4 +61,4 @@ def test_results_of_a_site_end_with_how_the_episodes_went(monkeypatch):
     assert "2 tasks: 1 scored, 1 not_run\n" in found.stdout
     assert "toy: 1 episode, 4.00 turns in the mean" in found.stderr
     assert "toy: Action errors: 3 Add bad arguments" in found.stderr
-    assert "toy: 1 wrong final answer" in found.stderr
+    assert "toy: Wrong final answer costs 1.0." in found.stderr

@@ -46,7 +46,7 @@ def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
         ("controlllm/adaptive@nan", "not 'nan'"),
         ("controlllm/adaptive@three", "not 'three'"),
         ("controlllm/beam@3", "controlllm/beam has no option: leave '@3' out"),
-        ("controlllm/adaptiv@3", "nor a strategy of that name"),
+        ("controlllm/adaptiv@3", "did you mean 'controlllm/adaptive'?"),
     ],
 )
 def test_what_is_no_threshold_is_refused(name, sentence):

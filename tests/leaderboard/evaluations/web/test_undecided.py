@@ -129,7 +129,7 @@ def test_the_api_gives_the_pairs_and_the_share_of_each_group_and_hides_pairs_lik
 def test_the_comparison_holds_for_every_way_to_settle_the_undecided(client, evaluation):
     other = make_clumsy_evaluation()
     html = re.sub(r"\s+", " ", read(client, f"/compare/?e={other.pk}&e={evaluation.pk}"))
-    assert f'<td class="right begins">{RANGE}</td>' in html
+    assert re.search(rf'<td class="right nowrap begins">{RANGE}</td>', html)
     assert "a p-value is the largest of all ways" in html
     assert "Undecided tasks leave open whether A (clumsy) or B (gold) scores higher in SE" in html
     assert "42 undecided" in html

@@ -30,7 +30,7 @@ TOKENS = {
 
 
 def model(service, **settings):
-    settings = {"allow_private": True, "tries": 4, "try_seconds": 10.0, **settings}
+    settings = {"allow_private": True, "tries": 10, "try_seconds": 10.0, **settings}
     return ChatModel(
         ChatSettings(url=service.url, model="m-1", **settings),
         key=lambda: None,
