@@ -1,5 +1,7 @@
 """Pictures from strangers, as a person sees them."""
 
+import struct
+
 from PIL import Image as PillowImage
 from PIL import ImageOps
 from PIL.Image import Image
@@ -20,8 +22,7 @@ def as_seen(picture: Image) -> Image:
     Raises:
         OSError, ValueError, SyntaxError: the pixels cannot be decoded.
     """
-    upright = ImageOps.exif_transpose(picture)
-    assert upright is not None
+    upright = _upright(picture)
     if upright.mode in _DEEP:
         return _shallow(upright).convert("RGB")
     if upright.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in upright.info:
@@ -29,6 +30,13 @@ def as_seen(picture: Image) -> Image:
         background = PillowImage.new("RGBA", layered.size, (*_BACKGROUND, _EIGHT_BITS))
         return PillowImage.alpha_composite(background, layered).convert("RGB")
     return upright.convert("RGB")
+
+
+def _upright(picture: Image) -> Image:
+    try:
+        return ImageOps.exif_transpose(picture)
+    except struct.error:  # damaged EXIF data, which no viewer applies
+        return picture
 
 
 def _shallow(picture: Image) -> Image:

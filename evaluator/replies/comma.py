@@ -26,7 +26,7 @@ from typing import NoReturn
 from evaluator.core.naming import similar_names
 from evaluator.core.plans.literals import short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError
-from evaluator.replies.envelope import without_format_characters
+from evaluator.replies.envelope import NEGATION, without_format_characters
 from evaluator.replies.frontier import known_names, resources_of, wire
 
 FORM = "comma sequence"
@@ -130,9 +130,8 @@ _SMALL_WORDS = frozenset(
         "your",
     ]
 )
-_NEGATION = re.compile(
-    r"\b(?:not|never|avoid|instead|without|wrong|incorrect|no|cannot|can't|don't|isn't)\b", re.IGNORECASE
-)
+_REVERSAL = re.compile(r"\W*(?:but|however|wait|no|not|wrong|actually|instead)\b", re.IGNORECASE)
+"""Beginnings of a line that takes back the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +191,8 @@ class _Names:
         else:
             first, last = self._only_run(text, read=read)
             left = sum(len(line.strip()) for line in (*lines[:first], *lines[last:]))
+            if (first and NEGATION.search(lines[first - 1])) or (last < len(lines) and _REVERSAL.match(lines[last])):
+                raise PlanSyntaxError("the words around the names say that they are not the plan")
             tolerated.append(f"envelope: {left} characters of prose")
         parts = [line or () for line in read[first:last]]
         wrapped = all(line.rstrip().endswith((",", ";", "->", "→", "=>", "|")) for line in lines[first : last - 1])
@@ -227,13 +228,13 @@ class _Names:
             line = boxed[1]
         parts = self._parts(line)
         label, colon, rest = line.partition(":")
-        if parts is None and colon and len(label) <= _LONGEST_LABEL and not _NEGATION.search(label) and rest.strip():
+        if parts is None and colon and len(label) <= _LONGEST_LABEL and not NEGATION.search(label) and rest.strip():
             parts = self._parts(rest)
             if parts is not None and not any(part.tool for part in parts):
                 return None
         if parts is None and (described := _DESCRIBED.match(line)) is not None:
             name = self.part(described[1])
-            if name is not None and name.tool is not None and not _NEGATION.search(line):
+            if name is not None and name.tool is not None and not NEGATION.search(line):
                 return (name,)
         return parts
 

@@ -62,6 +62,10 @@ _FENCE_LINE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.:-]
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _LABEL = re.compile(r"[ \t]*(?:[\w+#.-]*[ \t]*\r?\n|[A-Za-z][\w+#.-]*[ \t]*(?=[{\[(]))")
 _FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
+NEGATION = re.compile(
+    r"\b(?:not|never|avoid|instead|without|wrong|incorrect|no|cannot|can't|don't|isn't)\b", re.IGNORECASE
+)
+"""Words that say that what follows is not meant."""
 _MOST_CANDIDATES = 50
 """Brackets in prose that are tried as the beginning of a JSON value."""
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u2066\u2067\u2068\u2069\u202a\u202b\u202c\u202d\u202e\u00ad"
@@ -277,7 +281,8 @@ def _inline_blocks(text: str) -> tuple[tuple[Block, ...], str]:
 def _add(blocks: list[Block], *, content: str, label: str, before: str) -> None:
     if content.strip():
         last_line = before.strip().rpartition("\n")[2]
-        blocks.append(Block(content=content, label=label.lower(), is_final=_FINAL.search(last_line) is not None))
+        is_final = _FINAL.search(last_line) is not None and NEGATION.search(last_line) is None
+        blocks.append(Block(content=content, label=label.lower(), is_final=is_final))
 
 
 def json_values(text: str) -> list[tuple[str, int]]:

@@ -70,16 +70,20 @@ def content_of_events(events: Iterable[str]) -> Content:
     """The content of a stream of Chat Completions, Responses or Messages events.
 
     Raises:
-        PlanSyntaxError: an event is no JSON object, or the stream ends with an error.
+        PlanSyntaxError: an event is no JSON object, or reports an error; `where` is its number.
     """
     content = Content(envelopes=["event stream"])
-    arguments: dict[object, dict[str, str]] = {}
+    arguments: dict[str, dict[str, str]] = {}
     for number, event in enumerate(events, start=1):
         value = load_json(event)
         if not isinstance(value, Mapping):
             raise PlanSyntaxError(f"an event is a JSON object, not {kind_of(value)}", where=f"event {number}")
+        if value.get("error") or value.get("type") == "error":
+            raise PlanSyntaxError("the stream reports an error", where=f"event {number}")
         _add_event(value, content=content, calls=arguments)
     for number, call in enumerate(arguments.values(), start=1):
+        if not call["name"]:
+            raise PlanSyntaxError("the call names no tool", where=f"call {number}")
         content.calls.append(
             Call(tool=call["name"], arguments=call["arguments"], where=f"call {number}", id=call["id"] or None)
         )
@@ -87,7 +91,7 @@ def content_of_events(events: Iterable[str]) -> Content:
     return content
 
 
-def _add_event(value: Mapping[str, object], *, content: Content, calls: dict[object, dict[str, str]]) -> None:
+def _add_event(value: Mapping[str, object], *, content: Content, calls: dict[str, dict[str, str]]) -> None:
     kind = value.get("type")
     delta = value.get("delta")
     if kind == "response.output_text.delta" and isinstance(delta, str):
@@ -96,30 +100,38 @@ def _add_event(value: Mapping[str, object], *, content: Content, calls: dict[obj
         _read(value["item"], where="item", into=content, depth=1)
     elif kind == "content_block_start" and isinstance(block := value.get("content_block"), Mapping):
         if block.get("type") == "tool_use":
-            calls[value.get("index")] = {"id": str(block.get("id") or ""), "name": str(block["name"]), "arguments": ""}
+            calls[str(value.get("index"))] = {"id": _text(block, "id"), "name": _text(block, "name"), "arguments": ""}
     elif kind == "content_block_delta" and isinstance(delta, Mapping):
         if delta.get("type") == "text_delta":
-            content.texts.append(str(delta.get("text") or ""))
-        elif delta.get("type") == "input_json_delta" and value.get("index") in calls:
-            calls[value.get("index")]["arguments"] += str(delta.get("partial_json") or "")
+            content.texts.append(_text(delta, "text"))
+        elif delta.get("type") == "input_json_delta" and (call := calls.get(str(value.get("index")))) is not None:
+            call["arguments"] += _text(delta, "partial_json")
     elif isinstance(choices := value.get("choices"), list):
         for choice in choices[:1]:
             _add_delta(choice.get("delta") if isinstance(choice, Mapping) else None, content=content, calls=calls)
 
 
-def _add_delta(delta: object, *, content: Content, calls: dict[object, dict[str, str]]) -> None:
+def _add_delta(delta: object, *, content: Content, calls: dict[str, dict[str, str]]) -> None:
     if not isinstance(delta, Mapping):
         return
     if isinstance(delta.get("content"), str):
         content.texts.append(delta["content"])
     if any(delta.get(key) for key in _REASONING_KEYS):
         content.envelopes.append("reasoning")
-    for item in delta.get("tool_calls") or ():
-        function = item.get("function") or {}
-        call = calls.setdefault(item.get("index", 0), {"id": "", "name": "", "arguments": ""})
-        call["id"] = call["id"] or str(item.get("id") or "")
-        call["name"] += str(function.get("name") or "")
-        call["arguments"] += str(function.get("arguments") or "")
+    items = delta.get("tool_calls")
+    for item in items if isinstance(items, list) else ():
+        function = item.get("function") if isinstance(item, Mapping) else None
+        if not isinstance(function, Mapping):
+            raise PlanSyntaxError(f"a part of a call has a function with name and arguments, not {kind_of(function)}")
+        call = calls.setdefault(str(item.get("index", 0)), {"id": "", "name": "", "arguments": ""})
+        call["id"] = call["id"] or _text(item, "id")
+        call["name"] += _text(function, "name")
+        call["arguments"] += _text(function, "arguments")
+
+
+def _text(value: Mapping[str, object], key: str) -> str:
+    text = value.get(key)
+    return text if isinstance(text, str) else ""
 
 
 def _read(value: object, *, where: str, into: Content, depth: int) -> bool:

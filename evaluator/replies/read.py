@@ -194,13 +194,15 @@ class _Reader:
             raise (problem or error) from None
 
     def _in_prose(self, text: str) -> ParsedPlan:
-        if texts.has_marks(text) and texts.has_marks(_without_values(text)):
+        # Literals may contain marks, tags and fences.
+        plain = _without_values(text)
+        if texts.has_marks(plain):
             marked = texts.calls_in(text)
             if marked is not None:
                 return self.calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
-        if (answer := answer_in_tags(text)) is not None:
+        if answer_in_tags(plain) is not None and (answer := answer_in_tags(text)) is not None:
             return self._inside(lambda: self.text(answer[0]), notes=answer[1])
-        blocks, outside = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
+        blocks, outside = blocks_of(text) if "```" in plain or "~~~" in plain else ((), "")
         if blocks:
             return self._fenced(blocks, outside=outside)
         if action_lines.has_action_lines(text):

@@ -14,7 +14,7 @@ kimi        `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>` JS
 marked      JSON or Python calls between the marks of `_MARKS`                             others
 ==========  =============================================================================  ====================
 
-The last mark may be missing where the call is complete.
+The last mark may be missing where the content is JSON or Python, which shows that the call is complete.
 """
 
 import json
@@ -55,17 +55,16 @@ _MARKS: dict[str, tuple[str, str]] = {
 """Opening and closing marks of JSON or Python calls."""
 _INVOKE = re.compile(r"<(?:[\w｜|]+[:｜|])?invoke name=\"(?P<name>[^\"<>]+)\">")
 _INVOKE_END = re.compile(r"</(?:[\w｜|]+[:｜|])?invoke>")
-_INVOKE_PARAMETER = re.compile(
-    r"<(?:[\w｜|]+[:｜|])?parameter name=\"(?P<name>[^\"<>]+)\"(?P<more>[^<>]*)>(?P<value>.*?)"
-    r"</(?:[\w｜|]+[:｜|])?parameter>",
-    re.DOTALL,
-)
+_INVOKE_PARAMETER = re.compile(r"<(?:[\w｜|]+[:｜|])?parameter name=\"(?P<name>[^\"<>]+)\"(?P<more>[^<>]*)>")
+_INVOKE_PARAMETER_END = re.compile(r"</(?:[\w｜|]+[:｜|])?parameter>")
 _INVOKE_AROUND = re.compile(r"</?(?:[\w｜|]+[:｜|])?(?:function_calls|tool_calls?|tool_use)>")
 _FUNCTION = re.compile(r"<function=(?P<name>[\w.:/ -]+)>")
 _FUNCTION_END = re.compile(r"</function>")
-_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>(?P<value>.*?)</parameter>", re.DOTALL)
+_PARAMETER = re.compile(r"<parameter=(?P<name>[\w.-]+)>")
+_PARAMETER_END = re.compile(r"</parameter>")
 _GLM_NAME = re.compile(r"\s*(?P<name>[\w.-]+)\s*(?=<arg_key>|\Z)")
-_GLM_PAIR = re.compile(r"\s*<arg_key>(?P<name>[^<>]*)</arg_key>\s*<arg_value>(?P<value>.*?)</arg_value>", re.DOTALL)
+_GLM_PARAMETER = re.compile(r"<arg_key>(?P<name>[^<>]*)</arg_key>\s{0,9}<arg_value>")
+_GLM_PARAMETER_END = re.compile(r"</arg_value>")
 _MISTRAL = re.compile(r"\[TOOL_CALLS\]")
 _MISTRAL_NAME = re.compile(r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:\[CALL_ID\](?P<id>[\w-]+)\s*)?(?:\[ARGS\])?\s*(?=\{)")
 _DEEPSEEK = re.compile(r"<[｜|]tool[▁_]call[▁_]begin[｜|]>")
@@ -99,22 +98,53 @@ def calls_in(text: str) -> MarkedCalls | None:
 
 
 def _between(
-    text: str, opening: re.Pattern[str], closing: re.Pattern[str]
+    text: str, opening: re.Pattern[str], closing: re.Pattern[str], *, is_visibly_whole: bool = True
 ) -> tuple[list[tuple[re.Match[str], str]], str]:
-    """The texts after each opening mark up to its closing mark, the next opening mark or the end; and the rest."""
+    """The texts after each opening mark up to its closing mark, the next opening mark or the end; and the rest.
+
+    Args:
+        text: the text.
+        opening: an opening mark.
+        closing: a closing mark.
+        is_visibly_whole: whether the content shows that it is complete, like JSON, so that the closing mark may be
+            missing.
+
+    Raises:
+        PlanSyntaxError: a closing mark is missing that may not be.
+    """
     bodies: list[tuple[re.Match[str], str]] = []
     outside: list[str] = []
     begin = 0
     openings = list(opening.finditer(text))
     for mark, limit in zip(openings, [*(mark.start() for mark in openings[1:]), len(text)], strict=False):
-        if mark.start() < begin:
-            continue
         outside.append(text[begin : mark.start()])
         end = closing.search(text, mark.end(), limit)
+        if end is None and not is_visibly_whole:
+            raise PlanSyntaxError(f"{short(mark[0])} is never closed", where=f"call {len(bodies) + 1}")
         bodies.append((mark, text[mark.end() : end.start() if end else limit]))
         begin = end.end() if end else limit
     outside.append(text[begin:])
     return bodies, "".join(outside)
+
+
+def _parameters(
+    body: str, opening: re.Pattern[str], closing: re.Pattern[str], *, where: str
+) -> dict[str, tuple[re.Match[str], str]]:
+    """The opening tag and the value of each parameter, by name.
+
+    Raises:
+        PlanSyntaxError: there is text outside of the parameters, a tag is never closed, or a name occurs twice.
+    """
+    found, outside = _between(body, opening, closing, is_visibly_whole=False)
+    if left := outside.strip():
+        raise PlanSyntaxError(f"expected a parameter, found {short(left)}", where=where)
+    parameters: dict[str, tuple[re.Match[str], str]] = {}
+    for tag, value in found:
+        name = tag["name"].strip()
+        if name in parameters:
+            raise PlanSyntaxError(f"the parameter {short(name)} occurs twice", where=where)
+        parameters[name] = (tag, value)
+    return parameters
 
 
 def _marked(text: str) -> MarkedCalls | None:
@@ -128,6 +158,8 @@ def _marked(text: str) -> MarkedCalls | None:
             if _INVOKE.search(body) or _FUNCTION.search(body):
                 return None
             if dialect in ("hermes", "glm") and (glm := _glm(body, where=where)) is not None:
+                if len(bodies) > len(re.findall(closing, text)):
+                    raise PlanSyntaxError("the call is never closed", where=where)
                 dialect = "glm"
                 calls.append(glm)
             else:
@@ -147,17 +179,12 @@ def calls_in_body(body: str, *, where: str) -> Iterator[Call]:
         return
     scanner = Scanner(body)
     while not scanner.at_end():
-        start = scanner.index
         try:
-            value, scanner.index = json.JSONDecoder().raw_decode(body, start)
-        except (ValueError, RecursionError):
-            scanner.index = start
-            try:
-                value = scanner.value()
-            except PlanSyntaxError as error:
-                raise PlanSyntaxError(
-                    f"the call cannot be read: {error.message}", where=f"{where}, {error.where}"
-                ) from None
+            value = scanner.value()
+        except PlanSyntaxError as error:
+            raise PlanSyntaxError(
+                f"the call cannot be read: {error.message}", where=f"{where}, {error.where}"
+            ) from None
         content = content_of(value)
         if content is None or content.text:
             raise PlanSyntaxError(f"this is no call, but {kind_of(value)}", where=where)
@@ -170,41 +197,41 @@ def _glm(body: str, *, where: str) -> Call | None:
     name = _GLM_NAME.match(body)
     if name is None:
         return None
-    pairs = list(_GLM_PAIR.finditer(body, name.end()))
-    return Call(tool=name["name"], arguments={pair["name"].strip(): pair["value"] for pair in pairs}, where=where)
+    parameters = _parameters(body[name.end() :], _GLM_PARAMETER, _GLM_PARAMETER_END, where=where)
+    arguments = {key: value for key, (_, value) in parameters.items()}
+    return Call(tool=name["name"], arguments=arguments, where=where)
 
 
 def _invoke(text: str) -> MarkedCalls | None:
-    bodies, outside = _between(text, _INVOKE, _INVOKE_END)
+    bodies, outside = _between(text, _INVOKE, _INVOKE_END, is_visibly_whole=False)
     if not bodies:
         return None
     calls = []
     for number, (mark, body) in enumerate(bodies, start=1):
+        where = f"call {number}"
+        parameters = _parameters(_INVOKE_AROUND.sub("", body), _INVOKE_PARAMETER, _INVOKE_PARAMETER_END, where=where)
         arguments: dict[str, object] = {
-            match["name"]: _text_or_json(match["value"], is_text='string="false"' not in match["more"])
-            for match in _INVOKE_PARAMETER.finditer(body)
+            name: _text_or_json(value, is_text='string="false"' not in tag["more"])
+            for name, (tag, value) in parameters.items()
         }
-        if left := _INVOKE_PARAMETER.sub("", _INVOKE_AROUND.sub("", body)).strip():
-            raise PlanSyntaxError(f"expected a parameter, found {short(left)}", where=f"call {number}")
-        calls.append(Call(tool=mark["name"], arguments=arguments, where=f"call {number}"))
+        calls.append(Call(tool=mark["name"], arguments=arguments, where=where))
     return MarkedCalls("invoke", tuple(calls), _INVOKE_AROUND.sub("", outside))
 
 
 def _function(text: str) -> MarkedCalls | None:
-    bodies, outside = _between(text, _FUNCTION, _FUNCTION_END)
-    if not bodies:
+    if _FUNCTION.search(text) is None:
         return None
-    calls, dialect = [], "llama"
+    # JSON shows that it is complete, parameters do not.
+    dialect = "llama" if _PARAMETER.search(text) is None else "qwen-coder"
+    bodies, outside = _between(text, _FUNCTION, _FUNCTION_END, is_visibly_whole=dialect == "llama")
+    calls = []
     for number, (mark, body) in enumerate(bodies, start=1):
-        parameters = {match["name"]: _unwrapped(match["value"]) for match in _PARAMETER.finditer(body)}
-        left = _PARAMETER.sub("", body).replace("</tool_call>", "").strip()
-        arguments: object = left
-        if parameters or not left:
-            dialect = "qwen-coder"
-            if left:
-                raise PlanSyntaxError(f"expected a parameter, found {short(left)}", where=f"call {number}")
-            arguments = parameters
-        calls.append(Call(tool=mark["name"].strip(), arguments=arguments, where=f"call {number}"))
+        where = f"call {number}"
+        arguments: object = body.replace("</tool_call>", "").strip()
+        if dialect == "qwen-coder" or not arguments:
+            parameters = _parameters(str(arguments), _PARAMETER, _PARAMETER_END, where=where)
+            arguments = {name: _unwrapped(value) for name, (_, value) in parameters.items()}
+        calls.append(Call(tool=mark["name"].strip(), arguments=arguments, where=where))
     return MarkedCalls(dialect, tuple(calls), re.sub(r"</?tool_call>", "", outside))
 
 

@@ -23,6 +23,12 @@ def test_a_picture_lies_as_its_orientation_says():
     assert [seen.getpixel((2, row))[0] for row in (0, 7)] == [255, 0]
 
 
+def test_damaged_orientation_data_are_ignored():
+    stream = io.BytesIO()
+    Image.new("RGB", (4, 2), "red").save(stream, format="JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\x00\x01")
+    assert as_seen(Image.open(stream)).size == (4, 2)
+
+
 def test_greys_of_sixteen_bits_are_scaled():
     deep = Image.fromarray(np.array([[0, 32896, 65535]], dtype=np.uint16))
     assert [as_seen(saved(deep)).getpixel((x, 0)) for x in range(3)] == [(0,) * 3, (128,) * 3, (255,) * 3]

@@ -275,6 +275,49 @@ def test_an_argument_may_have_an_alias_of_the_catalogue(arguments, read):
     assert dict(plan.steps[0].inputs) == read
 
 
+CUT = "<tool_call>object_detection\n<arg_key>image</arg_key>\n<arg_value>a.png"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (CUT, "never closed"),
+        (f"{CUT}</arg_value>\n<arg_key>odd", "expected a parameter|never closed"),
+        (f"{CUT}</arg_value>", "never closed"),
+        ('<invoke name="object_detection"><parameter name="image">a.p', "never closed"),
+        ('<invoke name="object_detection"><parameter name="image">a.png</parameter>', "never closed"),
+        ("<function=object_detection><parameter=image>a.png</parameter>", "never closed"),
+        (invoke(DETECT, IMAGE).replace("</invoke>", '<parameter name="image">b.png</parameter></invoke>'), "twice"),
+        (
+            '<tool_call>{"name": "object_detection", "arguments": {"image": "a.png", "image": "b.png"}}</tool_call>',
+            "twice",
+        ),
+        (
+            f"```\n{dump(PLAN)}\n```\nThis is not the final plan:\n```\n{dump(PLAN | {'answers': []})}\n```",
+            "only one can",
+        ),
+        ('data: {"choices": [{"delta": {"tool_calls": [1]}}]}\n\n', "part of a call"),
+        ('data: {"choices": [{"delta": {"tool_calls": 1}}]}\n\n', "neither a text nor a call"),
+        (
+            'data: {"type": "content_block_start", "index": [], "content_block": {"type": "tool_use"}}\n\n',
+            "names no tool",
+        ),
+        ('data: {"error": {"message": "overloaded"}}\n\n', "reports an error"),
+    ],
+)
+def test_calls_that_are_cut_off_or_broken_are_no_plan(text, says):
+    with pytest.raises(PlanSyntaxError, match=says):
+        read_plan(value=text, context=CONTEXT)
+
+
+@pytest.mark.parametrize("literal", ["<answer>x", "```json {} ```", "<tool_call>", "[TOOL_CALLS] []", "Final: ~~~"])
+def test_marks_in_a_literal_after_prose_are_its_text(literal):
+    plan = json.loads(dump(PLAN))
+    plan["steps"][1]["inputs"]["condition"] = literal
+    read = read_plan(value=f"Sure! {dump(plan)}", context=CONTEXT).plan
+    assert read.steps[1].inputs["condition"] == literal
+
+
 def test_an_alias_of_several_arguments_is_none():
     call = {"name": "image_question_answering", "arguments": {"input": "a.png", "question": "What?"}}
     plan = read_plan(value=[call], context=CONTEXT).plan

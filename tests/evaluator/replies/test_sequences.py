@@ -43,7 +43,8 @@ def test_spellings_of_a_sequence_are_that_sequence(text):
     "text",
     [
         "I'm sorry, but I can't help with that.", "I cannot do this, sorry", "No.", "", "Sure", "{", "}", "<tool>", "...",
-        "The picture is noisy, blurry and grey.", f"Do not use {A}, {B}", f"Never: {A}, {B}", f"I would not use {A}",
+        "The picture is noisy, blurry and grey.", f"Do not use {A}, {B}", f"Never: {A}, {B}", f"Do not use these:\n{A}, {B}",
+        f"{A}, {B}\nBut that would be wrong.", f"I would not use {A}",
         f"1. {A}: not needed\n2. {B}: not needed", f"<think>{A}, {B}", f"<{A}>, {B}", f"{A}, {{{B}}}",
         f"{A}, {B}\nor\n{B}, {A}", f"{A}, {B}\n{B}, {A}", f"{A}, {B}\n\n{B}", f"```\n{A}\n```\n```\n{B}\n```",
     ],

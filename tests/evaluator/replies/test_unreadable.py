@@ -93,7 +93,8 @@ def test_two_different_plans_are_never_a_third(first, second, between):
 @pytest.mark.parametrize(
     "unit",
     ["[", "{", '{"', "```\n", "<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "a, ", "Action: ", "f(", "(", "-> ", "data: {}\n",
-     "<|channel|>final<|message|>", "\\boxed{", "1. ", '{"a": 1} ', "\u200b", "<answer>", "and then ", "<function=f>", "Image Denoising, "],
+     "<|channel|>final<|message|>", "\\boxed{", "1. ", '{"a": 1} ', "\u200b", "<answer>", "and then ", "<function=f>", "Image Denoising, ", "<arg_key>a</arg_key><arg_value>", "<parameter=a>",
+     '<parameter name="a">', '<invoke name="f">', "<tool_call>f"],
 )  # fmt: skip
 def test_time_grows_with_length_only(unit):
     short, long = ((unit * (length // len(unit) + 1))[:length] for length in (8_000, 64_000))
