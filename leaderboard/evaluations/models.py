@@ -500,7 +500,7 @@ class TaskResult(models.Model):
     """Findings of `evaluator.scoring.causes` as JSON: why the task is below the gold score. Empty at the gold score,
     and for tasks that never ran. Null: not known yet."""
     reading = models.JSONField(default=list, db_default=[], blank=True)
-    """Keys of what was tolerated around and in the reply (`evaluator.scoring.readability.keys_of`)."""
+    """Keys of the envelopes and dialects that the reader tolerated (`evaluator.scoring.readability.keys_of`)."""
     seconds = models.FloatField(default=0.0)
     planning_seconds = models.FloatField(null=True)
     """The planner's response time; null if it was not called."""

@@ -165,6 +165,30 @@ def gateway(count: int, request: dict[str, Any], write: Answerer) -> Reply:
     return 200, value
 
 
+class JsonHandler(BaseHTTPRequestHandler):
+    """Sends JSON, and lists as server-sent events."""
+
+    protocol_version = "HTTP/1.1"
+
+    def send_value(self, status: int, value: Any) -> None:
+        kind_of_body, body = "application/json", json.dumps(value).encode()
+        if isinstance(value, list):
+            kind_of_body, body = "text/event-stream", _stream(value)
+        self.send_response(status)
+        self.send_header("Content-Type", kind_of_body)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+
 @contextmanager
 def serving(kind: str, write: Answerer) -> Iterator[Service]:
     """Run a service. Its address is the base of its API, or for Responses and Messages the address of calls.
@@ -176,9 +200,7 @@ def serving(kind: str, write: Answerer) -> Iterator[Service]:
     lock = threading.Lock()
     service = Service(url="")
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(JsonHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
@@ -186,29 +208,12 @@ def serving(kind: str, write: Answerer) -> Iterator[Service]:
                 service.headers.append(dict(self.headers))
                 count = len(service.requests)
             if self.path != PATHS[kind]:
-                return self._send(404, {"error": {"message": f"no such path {self.path}"}})
+                return self.send_value(404, {"error": {"message": f"no such path {self.path}"}})
             try:
                 status, value = gateway(count, request, write) if kind == "gateway" else KINDS[kind](request, write)
             except Wrong as wrong:
                 status, value = wrong.reply
-            return self._send(status, value)
-
-        def _send(self, status: int, value: Any) -> None:
-            kind_of_body, body = "application/json", json.dumps(value).encode()
-            if isinstance(value, list):
-                kind_of_body, body = "text/event-stream", _stream(value)
-            self.send_response(status)
-            self.send_header("Content-Type", kind_of_body)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 256
+            return self.send_value(status, value)
 
     server = Server(("127.0.0.1", 0), Handler)
     with in_a_thread(server) as url:

@@ -5,10 +5,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from tests.fakes.chat_services import PATHS
+from tests.fakes.chat_services import PATHS, JsonHandler, Server
 from tests.fakes.serving import in_a_thread
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
@@ -44,38 +43,16 @@ def serving_tools(kind: str, write: Callable[[str], Written]) -> Iterator[ToolSe
     api = _APIS[kind]
     path = PATHS.get(kind, PATHS["old-chat"])
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(JsonHandler):
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             service.requests.append(request)
             if self.path != path:
-                return self._send(404, {"error": {"message": f"no such path {self.path}"}})
+                return self.send_value(404, {"error": {"message": f"no such path {self.path}"}})
             if (problem := _problem(api.tools(request))) is not None:
-                return self._send(400, {"error": {"type": "invalid_request_error", "message": problem}})
+                return self.send_value(400, {"error": {"type": "invalid_request_error", "message": problem}})
             written = write(request.get("messages", request.get("input"))[-1]["content"])
-            return self._send(200, api.events(written) if request.get("stream") else api.answer(written))
-
-        def _send(self, status: int, value: Any) -> None:
-            kind_of_body, body = "application/json", json.dumps(value).encode()
-            if isinstance(value, list):
-                kind_of_body = "text/event-stream"
-                body = "".join(
-                    f"data: {event if isinstance(event, str) else json.dumps(event)}\n\n" for event in value
-                ).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", kind_of_body)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 256
+            return self.send_value(200, api.events(written) if request.get("stream") else api.answer(written))
 
     with in_a_thread(Server(("127.0.0.1", 0), Handler)) as url:
         service.url = url + ("/v1" if kind == "chat" else path)

@@ -81,8 +81,8 @@ class LiveTask(NamedTuple):
 
 
 def latest_results(evaluations: QuerySet[Evaluation]) -> list[TaskResult]:
-    """The newest executed tasks of some evaluations, newest first, in two queries. Hidden data are left out, whoever
-    reads."""
+    """The newest executed tasks of some evaluations, newest first, in two queries. Excludes hidden data for
+    every reader."""
     executed = evaluations.filter(state__in=_STATES, suite__conditions__experts=True).exclude(split=HIDDEN)
     # A running evaluation is among the newest, or older than several that were submitted after it.
     running = executed.filter(state=EvaluationState.RUNNING).order_by("-created")

@@ -28,7 +28,7 @@ def build_in_background() -> Thread:
 
 
 def build() -> None:
-    """Build all parts. A part that fails is logged, and fails again for the reader who asks for it."""
+    """Build all parts. Logs a part that fails; a request for it tries again."""
     began = time.monotonic()
     for part in _parts():
         try:

@@ -15,13 +15,13 @@ from rich.table import Column, Table
 from evaluator.core.records import Outcome
 from evaluator.core.signatures.statements import BoardSummary
 from evaluator.scoring.board_sentences import plain, remarks, sentences
+from evaluator.scoring.metrics.digits import rounded
 from evaluator.scoring.metrics.statistics import TOO_FEW, ends_of
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.ranking import ranked_rows
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.figures import figure
 from leaderboard.evaluations.states import FINAL
 
 SUITE = "openagi"
@@ -30,7 +30,7 @@ SUITE = "openagi"
 POLL_SECONDS = 0.3
 STALL_SECONDS = 180.0
 """Longer than a batch of any expert of the miniature world, and than any lease."""
-MOST_COLUMNS = 8
+MOST_COLUMNS = 4
 """Maximum number of columns of a board in the terminal."""
 _NO_INTERVAL = "[—]"
 _ENDED = FINAL | {EvaluationState.ON_HOLD}
@@ -158,8 +158,9 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
         return
     if not console.is_terminal:
         # Files and CI logs need no line breaks.
-        console = Console(width=120)
-    columns = snapshot.suite.shown_columns[:MOST_COLUMNS]
+        console = Console(width=120, file=console.file)
+    every = snapshot.suite.shown_columns
+    columns = ([column for column in every if column.is_default] or every)[:MOST_COLUMNS]
     table = Table(
         "rank",
         Column("planner", no_wrap=True),
@@ -186,6 +187,5 @@ def print_board(*, console: Console, url: str, suite: str = SUITE) -> None:
 def _cell(metric: dict[str, Any] | None) -> str:
     if metric is None:
         return "not measured"
-    ends = ends_of(low=metric["low"], high=metric["high"])
-    mean = figure(metric) if "upper" in metric else f"{metric['mean']:.4f}"
-    return f"{mean} " + (_NO_INTERVAL if ends is None else f"[{ends[0]:.3f}, {ends[1]:.3f}]")
+    has_interval = ends_of(low=metric["low"], high=metric["high"]) is not None
+    return str(rounded(metric)) if has_interval else f"{rounded(metric)} {_NO_INTERVAL}"

@@ -219,7 +219,7 @@ def _minutes(*, checks: int, degraded: int, down: int) -> Minutes:
     """The checks of one hour in minutes. Processes that overlap may check more often than once a minute."""
     if checks > _MINUTES_OF_HOUR:
         share = _MINUTES_OF_HOUR / checks
-        # At least a minute of what happened.
+        # Scaling never rounds an outage down to nothing.
         degraded, down = (max(1, round(count * share)) if count else 0 for count in (degraded, down))
         checks = _MINUTES_OF_HOUR
     return Minutes(up=max(0, checks - degraded - down), degraded=degraded, down=down)

@@ -71,9 +71,9 @@ def test_the_view_of_costs_sorts_by_cost_with_the_cheapest_first():
     def priced(usd: float) -> dict[str, Any]:
         return {"cost": {"usd": usd, "prompt_price": 1.0, "completion_price": 1.0}, **usage(1.0)}
 
-    found = arena([own("dear", **priced(2.0)), own("cheap", **priced(0.1)), own("unknown")])
-    assert names(found, view="cost") == ["cheap", "dear", "unknown"]
-    assert names(found, view="cost", sort="-suite-1") == ["dear", "cheap", "unknown"]
+    found = arena([own("expensive", **priced(2.0)), own("cheap", **priced(0.1)), own("unknown")])
+    assert names(found, view="cost") == ["cheap", "expensive", "unknown"]
+    assert names(found, view="cost", sort="-suite-1") == ["expensive", "cheap", "unknown"]
 
 
 def test_kind_and_size_filter_planners_and_not_ranks():

@@ -157,7 +157,7 @@ class ShownReport:
 
     @cached_property
     def lacks_artefacts(self) -> bool:
-        """Whether plans were executed and the folder has none of what they made."""
+        """Whether plans were executed, but the folder has no artefacts of them."""
         samples = [sample for record in self.report.records.values() for sample in record.samples]
         return bool(samples) and not self.artefacts.exists()
 

@@ -1,4 +1,4 @@
-"""Native tools: gold plans as calls of a service's tools are the gold plans, and faults of calls are told."""
+"""Native tools: gold plans as tool calls are read as the gold plans, and faulty calls get an error."""
 
 import json
 import random

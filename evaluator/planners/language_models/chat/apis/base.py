@@ -107,10 +107,10 @@ class Api(Protocol):
 
 
 def refuse_error(value: Mapping[str, Any], *, wanted: str) -> None:
-    """Check an answer for an error in place of what is wanted.
+    """Raise the error that an answer reports.
 
     Raises:
-        NoAnswerError: it has one.
+        NoAnswerError: the answer has an `error`; its message says which part, `wanted`, is missing.
     """
     if (error := error_in(dict(value))) is not None:
         raise NoAnswerError(f"is an error and no {wanted}: {error.rstrip('.')}", error=dict(value))
