@@ -1,5 +1,6 @@
 """Judges plans by ControlLLM's metrics, without executing them."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
@@ -30,6 +31,7 @@ _FURTHER_RULES = ("core/plans", "replies", "scoring/metrics/planning.py")
 _SCORED_BY = ("scoring/metrics/results", "core/naming.py", "miniature/pictures")
 """Code that scores the results of executed plans, relative to the package."""
 _PACKAGE = Path(evaluator.__file__).parent
+_SUFFIXES = frozenset({".py", ".toml", ".bin"})
 _VERDICTS = {"same": Verdict.SAME, "different": Verdict.DIFFERENT}
 
 
@@ -42,12 +44,19 @@ def judge_digest() -> str:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.suffix in {".py", ".toml"}]
+    return [path] if path.is_file() else [file for file in sorted(path.rglob("*")) if file.suffix in _SUFFIXES]
 
 
 def _contents(paths: Sequence[Path]) -> dict[str, str]:
     files = [file for path in paths for file in _files(path)]
-    return {file.relative_to(_PACKAGE).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    return {file.relative_to(_PACKAGE).as_posix(): _content(file) for file in files}
+
+
+def _content(file: Path) -> str:
+    """The text of a file, or the digest of a table."""
+    if file.suffix == ".bin":
+        return hashlib.sha256(file.read_bytes()).hexdigest()
+    return file.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,7 +156,7 @@ def test_making_a_given_mask_again_solves_but_is_irrelevant():
     assert judged(ERASE, other).indicators() == GOLD | {"IR": 1, "SE": 0}
 
 
-def test_the_digest_follows_from_the_sources_and_the_lexicon(monkeypatch):
+def test_the_digest_follows_from_the_sources_the_lexicon_and_wordnet(monkeypatch):
     own = judge_digest()
     folder = Path(judging.__file__).parent
     assert len([file for file in judging._files(folder / "meaning") if file.suffix == ".toml"]) == 6
@@ -169,3 +169,7 @@ def test_the_digest_follows_from_the_sources_and_the_lexicon(monkeypatch):
 
         monkeypatch.setattr(Path, "read_text", with_one_more_word)
         assert judging.judge_digest.__wrapped__() != own, name
+    monkeypatch.setattr(Path, "read_text", read_text)
+    assert judging.judge_digest.__wrapped__() == own
+    monkeypatch.setattr(Path, "read_bytes", lambda path: path.name.encode())
+    assert judging.judge_digest.__wrapped__() != own
