@@ -18,14 +18,53 @@ from typing import NamedTuple
 from evaluator.controlllm.toolbench.meaning.wordnet.table import FILE
 
 _PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
-_DOMAINS = (
-    "adj.all adj.pert adv.all noun.Tops noun.act noun.animal noun.artifact noun.attribute noun.body noun.cognition "
-    "noun.communication noun.event noun.feeling noun.food noun.group noun.location noun.motive noun.object noun.person "
-    "noun.phenomenon noun.plant noun.possession noun.process noun.quantity noun.relation noun.shape noun.state "
-    "noun.substance noun.time verb.body verb.change verb.cognition verb.communication verb.competition "
-    "verb.consumption verb.contact verb.creation verb.emotion verb.motion verb.perception verb.possession verb.social "
-    "verb.stative verb.weather adj.ppl"
-).split()
+_DOMAINS = [
+    "adj.all",
+    "adj.pert",
+    "adv.all",
+    "noun.Tops",
+    "noun.act",
+    "noun.animal",
+    "noun.artifact",
+    "noun.attribute",
+    "noun.body",
+    "noun.cognition",
+    "noun.communication",
+    "noun.event",
+    "noun.feeling",
+    "noun.food",
+    "noun.group",
+    "noun.location",
+    "noun.motive",
+    "noun.object",
+    "noun.person",
+    "noun.phenomenon",
+    "noun.plant",
+    "noun.possession",
+    "noun.process",
+    "noun.quantity",
+    "noun.relation",
+    "noun.shape",
+    "noun.state",
+    "noun.substance",
+    "noun.time",
+    "verb.body",
+    "verb.change",
+    "verb.cognition",
+    "verb.communication",
+    "verb.competition",
+    "verb.consumption",
+    "verb.contact",
+    "verb.creation",
+    "verb.emotion",
+    "verb.motion",
+    "verb.perception",
+    "verb.possession",
+    "verb.social",
+    "verb.stative",
+    "verb.weather",
+    "adj.ppl",
+]
 """Names of the lexicographers' files by number, as in lexnames(5WN)."""
 _ABOVE = frozenset({"@", "@i", "&"})
 _DERIVATIONS = frozenset({"+", "\\", "<"})
@@ -61,7 +100,9 @@ def build(folder: Path) -> bytes:
     senses: dict[str, list[tuple[tuple[str, int], int]]] = defaultdict(list)
     for name, part in _PARTS.items():
         for lemma, offsets in _read_index(folder / f"index.{name}"):
-            of_part = [((part, offset), counts.get((part, lemma, number), 0)) for number, offset in enumerate(offsets, 1)]
+            of_part = [
+                ((part, offset), counts.get((part, lemma, number), 0)) for number, offset in enumerate(offsets, 1)
+            ]
             senses[lemma] += of_part
     lemmas = sorted(senses)
     number_of_sense: dict[tuple[str, tuple[str, int]], int] = {}

@@ -40,7 +40,7 @@ class Sense(NamedTuple):
     part: PartOfSpeech
     domain: str
     """Name of the lexicographer's file: `noun.animal`, `verb.motion`, ..."""
-    count: int
+    frequency: int
     """Occurrences in texts that were tagged with senses by hand, 0 to 65,535."""
 
 

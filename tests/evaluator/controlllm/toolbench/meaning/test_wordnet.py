@@ -34,7 +34,7 @@ def test_synonyms_share_a_synset_and_kinds_are_below_it():
 
 def test_senses_come_by_part_of_speech_and_frequency():
     senses = wordnet().senses("hound")
-    assert [(sense.part, sense.domain, sense.count) for sense in senses] == [
+    assert [(sense.part, sense.domain, sense.frequency) for sense in senses] == [
         (NOUN, "noun.animal", 2),
         (NOUN, "noun.person", 1),
         (VERB, "verb.motion", 0),
