@@ -9,7 +9,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.services import create_token
-from tests.end_to_end.chat_planners import GATEWAY, NATIVE, PRICES, SERVICES, SUITE, ChatEntry, answering_gold
+from tests.end_to_end.chat_planners import GATEWAY, NATIVE, SERVICES, SUITE, ChatEntry, answering_gold
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.queue.working import work_through
