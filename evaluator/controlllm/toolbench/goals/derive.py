@@ -42,9 +42,15 @@ ONE_OBJECT = re.compile(
 PLACE = re.compile(r"\b(location|position|coordinates?)\b")
 """A request for a place is answered by boxes, whatever its other words; drawing them is then optional."""
 CUTTING = re.compile(
-    r"\b(crop|cut|extract|isolat|separat|only|background|clip|keep|rest of|trim|remov|except|focus|zoom|prominent"
-    r"|segment)"
+    r"\b(crop|cut|extract|isolat|separat|only|background|clip|keep|rest of|trim|remov|except|focus|zoom|segment)"
 )
+EMPHASISING = re.compile(
+    r"\b(stand(s|ing)? out|more (prominent|visible|noticeable|conspicuous|striking|eye-catching|obvious)"
+    r"|emphasi[sz](e|es|ed|ing)|bring(s|ing)? out|call(s|ing)? attention to|accentuat\w+"
+    r"|draw(s|ing)? (\w+ )?attention to|spotlight\w*"
+    r"|(make|let) [^.?!]*\bpop)\b"
+)
+"""A request that an object stands out is met by marking it as well as by cutting it out."""
 FINDING = re.compile(r"\b(locat\w*|position|where|find|detect\w*|identify|is there|are there|contain\w*|present)\b")
 _NAME = (
     r"(?: (?:any|the|an?|all|each|every|there|is|and|name|label|classify|are|of|provided|one|if))*"
@@ -262,6 +268,8 @@ def _locating(derivation: _Derivation, subtask: Subtask) -> Part:
     """Boxes of an object: located, drawn, or evidence of its presence."""
     source, target = derivation.source(subtask), derivation.target(subtask)
     clause = derivation.clause(about=target, source=source)
+    if EMPHASISING.search(clause):
+        return derivation.new(Kind.HIGHLIGHT, source=source, target=target, is_emphasised=True)
     if DRAWING.search(clause) and not PLACE.search(clause):
         return derivation.new(Kind.HIGHLIGHT, source=source, target=target)
     kind = Kind.PRESENCE if PRESENCE.search(clause) else Kind.LOCATE
@@ -272,6 +280,8 @@ def _cutting(derivation: _Derivation, subtask: Subtask) -> Part:
     """An object that the decomposition cuts out; the words may ask only to locate or mark it."""
     source, target = derivation.source(subtask), derivation.target(subtask)
     clause = derivation.clause(about=target, source=source)
+    if EMPHASISING.search(clause) and not CUTTING.search(clause):
+        return derivation.new(Kind.CUT_OUT, source=source, target=target, is_emphasised=True)
     if not CUTTING.search(clause) and (DRAWING.search(clause) or FINDING.search(clause)):
         return replace(_locating(derivation, subtask), cutting_helps=True)
     return derivation.new(Kind.CUT_OUT, source=source, target=target)
@@ -356,7 +366,9 @@ def _recognising(derivation: _Derivation, subtask: Subtask) -> Part:
     matches = (match for pattern in (_EMPHASISED_OBJECT, _REQUESTED_OBJECT) for match in pattern.finditer(clause))
     names = (match["word"].strip() for match in matches if not _NO_OBJECT.match(match["word"]))
     target = next(names, "") if is_single else ""
-    return derivation.new(Kind.RECOGNISE, source=source, single_object=is_single, target=target)
+    # A question that lists objects may mention those that the request mentions.
+    attributes = frozenset() if target else frozenset(base_forms(clause))
+    return derivation.new(Kind.RECOGNISE, source=source, single_object=is_single, target=target, attributes=attributes)
 
 
 def _describing(derivation: _Derivation, subtask: Subtask) -> Part:

@@ -32,10 +32,9 @@ from evaluator.controlllm.toolbench.goals.parts import (
     Verbatim,
     use,
 )
+from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
 from evaluator.controlllm.toolbench.meaning.objects import compare_actions, compare_objects
 from evaluator.controlllm.toolbench.meaning.questions import (
-    Intent,
-    compare_intent,
     compare_prompts,
     compare_questions,
     compare_texts,
@@ -61,6 +60,8 @@ def _alternatives(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
             yield use("highlight_object_on_image", image=source, bbox=_boxes(source, part))
             if part.cutting_helps:
                 yield use("image_cropping", image=source, object=_boxes(source, part))
+            if part.is_emphasised:
+                yield from _cut_out(source, part)
         case Kind.PRESENCE:
             classified = use("image_classification", image=source)
             question = use("image_question_answering", image=source, text=_asks(Intent.PRESENCE, part))
@@ -87,8 +88,9 @@ def _alternatives(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
         case Kind.CUT_OUT if part.given is not None:
             yield use("mask_image", image=source, mask=From(part.given))
         case Kind.CUT_OUT:
-            yield use("mask_image", image=source, mask=_masks(source, part))
-            yield use("image_cropping", image=source, object=_boxes(source, part))
+            yield from _cut_out(source, part)
+            if part.is_emphasised:
+                yield use("highlight_object_on_image", image=source, bbox=_boxes(source, part))
         case Kind.REMOVE if part.given is not None:
             yield use("image_inpainting", image=source, mask=From(part.given))
         case Kind.REMOVE:
@@ -142,6 +144,11 @@ def _roundabouts(part: Part) -> tuple[Pattern, ...]:
         return ()
     source = From(part.source)
     return (use(tools[part.kind], image=source, mask=_masks(source, replace(part, target=part.named))),)
+
+
+def _cut_out(source: Pattern, part: Part) -> Iterator[Pattern]:
+    yield use("mask_image", image=source, mask=_masks(source, part))
+    yield use("image_cropping", image=source, object=_boxes(source, part))
 
 
 def _object(part: Part) -> Object:

@@ -17,7 +17,7 @@ from evaluator.controlllm.toolbench.goals.parts import (
     Using,
     Verbatim,
 )
-from evaluator.controlllm.toolbench.meaning.questions import Intent
+from evaluator.controlllm.toolbench.meaning.intents import Intent
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.tools.types import Catalogue
 

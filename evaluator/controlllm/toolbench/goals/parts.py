@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from evaluator.controlllm.toolbench.meaning.questions import Intent
+from evaluator.controlllm.toolbench.meaning.intents import Intent
 
 
 class Kind(StrEnum):
@@ -112,12 +112,15 @@ class Part:
     """For `map` and `generate_like`: edge, line, hed, scribble, pose, depth, normal, segmentation."""
     cutting_helps: bool = False
     """Whether cropping is relevant because the decomposition crops, although the words only ask to locate or mark."""
+    is_emphasised: bool = False
+    """For `highlight` and `cut_out`: whether the object shall stand out, for which the other one is sufficient too."""
     asked: bool = False
     """For `presence`: whether the decomposition asks the image. Gold plans then do so too."""
     single_object: bool = False
     """For `recognise`: whether the request is about one object, the target, so that selecting it is relevant."""
     attributes: frozenset[str] = frozenset()
-    """Base forms of the words next to the target in the request; for a prompt, of all words of the request."""
+    """Base forms of the words next to the target in the request; for a prompt, and for `recognise` without a target, of
+    all words of the request or of its clause."""
     via: str = ""
     """For annotations: the tool that makes the text from the source; empty if the target is the text."""
     only: str = ""

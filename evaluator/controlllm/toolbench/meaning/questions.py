@@ -1,8 +1,6 @@
 """Compares the meaning of questions, prompts and messages, and of texts with what a tool must be asked for."""
 
-import re
 from collections.abc import Iterable
-from enum import StrEnum
 from functools import lru_cache
 from itertools import product
 
@@ -11,9 +9,7 @@ from evaluator.controlllm.toolbench.meaning.frames import (
     alike,
     concepts_in,
     frame_of,
-    polite_removed,
     weak_asks,
-    with_asks,
 )
 from evaluator.controlllm.toolbench.meaning.lexicon import (
     PERSONS,
@@ -27,8 +23,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     vague_doings,
     words_of_prompts,
 )
-from evaluator.controlllm.toolbench.meaning.objects import compare_objects
-from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 
 _DISTINCTIVE = frozenset({Category.QUALITY, Category.RELATION, Category.NUMBER})
@@ -129,7 +124,7 @@ def _compare_content(*, missing: list[Concept], extra: list[Concept], is_near: b
     if not missing and not extra:
         return SAME
     unshared = (*missing, *extra)
-    is_known = _are_known(unshared)
+    is_known = are_known(unshared)
     pairs = list(product(missing, extra))
     if is_known and any(_are_two_things(first, second) for first, second in pairs):
         return DIFFERENT
@@ -321,69 +316,5 @@ def compare_texts(wanted: str, given: str) -> Finding:
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
 
 
-_REMOVAL = re.compile(r"^(?:.*? )?(?:<removing>|without) (?P<object>.+?)(?: from .*| in .*| of .*)?$")
-_RESTORATION = re.compile(
-    r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$"
-)
-_OTHER_CHANGES = re.compile(r"\b(?:add|insert|keep|only|not|except|but|instead|replace|change|turn)\b")
-_SEEKING = re.compile(
-    r"^(?:please |can you |could you )*(?:find|locate|detect|ground|where be|show(?: me)?|highlight|mark|look for"
-    r"|search for|identify|point out|the location of|the position of|segment|spot|select)(?: out)? "
-)
-_OPEN = frozenset({"description", "seen", "happening"})
-_LISTS = frozenset({"contents", "seen"})
-
-
-class Intent(StrEnum):
-    """What a text asks a model for."""
-
-    COUNT = "count"
-    PRESENCE = "presence"
-    REMOVE = "remove"
-    GROUND = "ground"
-    DESCRIBE = "describe"
-    LIST = "list"
-
-
-_ABOUT_OBJECTS = {Intent.COUNT: "how many {}", Intent.PRESENCE: "is there a {}"}
-
-
-@lru_cache(maxsize=65536)
-def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[str] = frozenset()) -> Finding:
-    """Whether a text has an intent, about an object.
-
-    Args:
-        text: the plan's text.
-        intent: the required intent.
-        about: the object; for a list, an object that the text may mention; empty: none.
-        attributes: base forms of the words next to the object's name in the request.
-    """
-    if intent is Intent.GROUND:
-        name = _SEEKING.sub("", " ".join(base_forms(text)))
-        return DIFFERENT if names_file(text) else compare_objects(about, name, attributes)
-    if intent is Intent.REMOVE:
-        sentence = _RESTORATION.sub("", polite_removed(" ".join(base_forms(text))))
-        match = _REMOVAL.match(" ".join(with_asks(sentence).split()))
-        if match is None or _OTHER_CHANGES.search(sentence):
-            return DIFFERENT
-        return compare_objects(about, match["object"], attributes)
-    given = frame_of(text)
-    if intent in _ABOUT_OBJECTS:
-        wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
-        if given.content and not set(given.content) & set(wanted.content) and _are_known(given.content):
-            # The request's word may be rare, but the rules know all objects of the text.
-            return DIFFERENT
-        return compare_frames(wanted=wanted, given=given)
-    if not given.asks or not given.asks <= (_LISTS if intent is Intent.LIST else _OPEN):
-        return DIFFERENT
-    if given.is_negated:
-        return Verdict.UNDECIDED, "it excludes or denies something"
-    mentioned = frame_of(about).content if about else ()
-    content = [concept for concept in given.content if concept not in mentioned]
-    if not content:
-        return SAME
-    return DIFFERENT if _are_known(content) else (Verdict.UNDECIDED, not_understood(missing=[], extra=content))
-
-
-def _are_known(concepts: Iterable[Concept]) -> bool:
+def are_known(concepts: Iterable[Concept]) -> bool:
     return all(concept.category is not Category.UNKNOWN for concept in concepts)

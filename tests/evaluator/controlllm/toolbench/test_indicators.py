@@ -242,6 +242,45 @@ THERE = request(
     subtask(0, "1. Recognize all objects; 2. Select the class of train", "image-perception",
             [("image", "yard_image.png"), ("text", "train")], "category"),
 )  # fmt: skip
+STANDS_OUT = [
+    "Can you make the kitten stand out in yard_image.png?",
+    "Make the kitten more prominent in yard_image.png.",
+    "Draw attention to the kitten in yard_image.png!",
+]
+MARKED = (
+    DETECT,
+    SELECT,
+    ("highlight_object_on_image", YARD | {"bbox": "#1"}),
+)
+CROPPED = (*MARKED[:2], ("image_cropping", YARD | {"object": "#1"}))
+
+
+@pytest.mark.parametrize("instruction", STANDS_OUT)
+@pytest.mark.parametrize(
+    "gold",
+    [
+        ("Cut out the kitten", "image-editing", [*YARD.items(), ("text", "kitten")], "image"),
+        ("Detect the kitten and draw its boxes", "image-perception", [*YARD.items(), ("text", "kitten")], "image"),
+    ],
+)
+def test_what_shall_stand_out_is_marked_or_cut_out(instruction, gold):
+    task = request(instruction, subtask(0, *gold))
+    assert judged(task, plan(*MARKED)).indicators() == GOLD
+    assert judged(task, plan(*CROPPED)).indicators() == GOLD
+    assert solves(task, *MARKED[:2]) == 0
+    wrong = [(tool, {**inputs, "condition": "dog"} if "condition" in inputs else inputs) for tool, inputs in MARKED]
+    assert solves(task, *wrong) == 0
+
+
+def test_what_shall_be_cut_out_is_not_marked():
+    task = request(
+        "Extract the kitten from yard_image.png, so that it stands out.",
+        subtask(0, "Cut out the kitten", "image-editing", [*YARD.items(), ("text", "kitten")], "image"),
+    )
+    assert solves(task, *CROPPED) == 1
+    assert solves(task, *MARKED) == 0
+
+
 GONE = request(
     "Please erase the giraffe from yard_image.png",
     subtask(0, "1. Segment all objects; 2. Select the masks of giraffe", "image-perception",

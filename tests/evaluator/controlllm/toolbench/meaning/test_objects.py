@@ -1,7 +1,7 @@
 """Conditions match by head noun, with at most the attributes of the request."""
 
 from evaluator.controlllm.toolbench.meaning.objects import compare_actions, compare_objects
-from evaluator.controlllm.toolbench.meaning.questions import Intent, compare_intent, compare_prompts
+from evaluator.controlllm.toolbench.meaning.questions import compare_prompts
 from evaluator.controlllm.toolbench.meaning.sentences import next_to
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 
@@ -135,49 +135,3 @@ def test_a_condition_names_the_action_and_hardly_more(subtests):
     for wanted, given, verdict in ACTIONS:
         with subtests.test(case=wanted):
             assert compare_actions(wanted, given) is verdict
-
-
-INTENTS = [
-    ("How many dogs can you see?", Intent.COUNT, "dog", SAME),
-    ("Count the dogs.", Intent.COUNT, "dog", SAME),
-    ("How many brown dogs are there?", Intent.COUNT, "dog", DIFFERENT),
-    ("How many cats are there?", Intent.COUNT, "dog", DIFFERENT),
-    ("Is there a dog?", Intent.COUNT, "dog", DIFFERENT),
-    ("Is there a dog in the picture?", Intent.PRESENCE, "dog", SAME),
-    ("Does the image contain any dogs?", Intent.PRESENCE, "dog", SAME),
-    ("Can you check whether a dog is visible?", Intent.PRESENCE, "dog", SAME),
-    ("How many dogs are there?", Intent.PRESENCE, "dog", DIFFERENT),
-    ("What colour is the dog?", Intent.PRESENCE, "dog", DIFFERENT),
-    ("Is there a bicycle?", Intent.PRESENCE, "prayer rug", DIFFERENT),
-    ("Is there a dog in a_1.png?", Intent.PRESENCE, "dog", SAME),
-    ("Remove the dog from the image.", Intent.REMOVE, "dog", SAME),
-    ("get rid of the dog", Intent.REMOVE, "dog", SAME),
-    ("Erase the dog and fill in the background.", Intent.REMOVE, "dog", SAME),
-    ("Remove everything except the dog.", Intent.REMOVE, "dog", DIFFERENT),
-    ("Remove the dog and add a cat.", Intent.REMOVE, "dog", DIFFERENT),
-    ("Remove the cat.", Intent.REMOVE, "dog", DIFFERENT),
-    ("take the dog out", Intent.REMOVE, "dog", SAME),
-    ("add another dog", Intent.REMOVE, "dog", DIFFERENT),
-    ("keep only the dog", Intent.REMOVE, "dog", DIFFERENT),
-    ("make the dog blue", Intent.REMOVE, "dog", DIFFERENT),
-    ("remove the zebra, not the dog", Intent.REMOVE, "dog", DIFFERENT),
-    ("dog", Intent.REMOVE, "dog", DIFFERENT),
-    ("find the dog", Intent.GROUND, "dog", SAME),
-    ("the red dog", Intent.GROUND, "dog", DIFFERENT),
-    ("everything but the dog", Intent.GROUND, "dog", DIFFERENT),
-    ("person standing left of the dog", Intent.GROUND, "dog", DIFFERENT),
-    ("What objects are in the image?", Intent.LIST, "", SAME),
-    ("What do you see?", Intent.LIST, "", SAME),
-    ("Which objects are there, including the plane?", Intent.LIST, "plane", SAME),
-    ("Which colours are there?", Intent.LIST, "", DIFFERENT),
-    ("Describe the image in detail.", Intent.DESCRIBE, "", SAME),
-    ("What is happening in this picture?", Intent.DESCRIBE, "", SAME),
-    ("Describe the dog.", Intent.DESCRIBE, "", DIFFERENT),
-    ("How many dogs are there?", Intent.DESCRIBE, "", DIFFERENT),
-]  # fmt: skip
-
-
-def test_a_text_asks_for_this_about_an_object(subtests):
-    for text, intent, about, verdict in INTENTS:
-        with subtests.test(case=text):
-            assert compare_intent(text, intent, about)[0] is verdict

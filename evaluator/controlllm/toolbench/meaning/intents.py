@@ -1,0 +1,182 @@
+"""Compares a text with what a tool must be asked for: to count, find, remove, list or describe."""
+
+import re
+from enum import StrEnum
+from functools import lru_cache
+
+from evaluator.controlllm.toolbench.meaning.frames import Frame, concepts_in, frame_of, polite_removed, with_asks
+from evaluator.controlllm.toolbench.meaning.lexicon import Category, Concept, plain_words
+from evaluator.controlllm.toolbench.meaning.objects import compare_objects
+from evaluator.controlllm.toolbench.meaning.questions import are_known, compare_frames, not_understood
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
+
+_REMOVAL = re.compile(r"^(?:.*? )?(?:<removing>|without) (?P<object>.+?)(?: from .*| in .*| of .*)?$")
+_RESTORATION = re.compile(
+    r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$"
+)
+_OTHER_CHANGES = re.compile(r"\b(?:add|insert|keep|only|not|except|but|instead|replace|change|turn)\b")
+_SEEKING = re.compile(
+    r"^(?:please |can you |could you )*(?:find|locate|detect|ground|where be|show(?: me)?|highlight|mark|look for"
+    r"|search for|identify|point out|pinpoint|box|outline|(?:give|tell|return|get)(?: me)? the location of"
+    r"|(?:draw|put|place) a(?: bound)?(?: box)? (?:around|on)|the location of"
+    r"|the position of|(?:the )?bound(?:ing)? box (?:of|for|around)|segment|spot|select)(?: out)? "
+)
+_OPEN = frozenset({"description", "seen", "happening"})
+_LISTS = frozenset({"contents", "seen"})
+_MENTION = re.compile(
+    r" (?:(?:and|with|also|please|then|but|in addition|while|by|you|should|must|do|give|put|place|make sure to) )*"
+    r"(?:(?:pay|give|draw|direct) (?:\w+ ){0,3}?attention to"
+    r"|(?:(?:a|an|the|your|some|special|particular|extra|additional|strong|more) )*(?:emphasis|focus|attention|stress)"
+    r" (?:on|to)|(?:focus|concentrate|zoom in|emphasi[sz]e|stress)(?: \w+)?(?: in)? on|emphasi[sz]e"
+    r"|(?:look|watch|check)(?: \w+ly| out)? (?:at|for)"
+    r"|especially|particularly|in particular|specifically|above all|include|such as|as well as|along with|note"
+    r"|highlight|mention|have a(?: \w+)? look at|take a(?: \w+)? look at)(?: any| also)? (?P<object>.+)$"
+)
+"""A clause at the end of a listing that mentions an object: "What is in it? Look closely at the dog"."""
+_EXCLUSION = re.compile(
+    r"(?:^| )(?:apart from|other than|aside from|besides|except for|except|exclude|excluding|in addition to|not count)"
+    r" (?P<object>.+?)(?= (?:what|which|who|be|can|do|tell|list|name|identify|in|on|that|visible|present|and)(?: |$)|$)"
+)
+_EXCLUDED = frozenset({"besides", "apart", "aside", "other", "except", "exclude", "excluding", "else", "additional"})
+_OBJECTS = frozenset({"object", "item", "thing", "entity"})
+_ELSE = frozenset({"else", "other", "additional", "further", "more"})
+
+
+class Intent(StrEnum):
+    """What a text asks a model for."""
+
+    COUNT = "count"
+    PRESENCE = "presence"
+    REMOVE = "remove"
+    GROUND = "ground"
+    DESCRIBE = "describe"
+    LIST = "list"
+
+
+_ABOUT_OBJECTS = {Intent.COUNT: "how many {}", Intent.PRESENCE: "is there a {}"}
+
+
+@lru_cache(maxsize=65536)
+def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[str] = frozenset()) -> Finding:
+    """Whether a text has an intent, about an object.
+
+    Args:
+        text: the plan's text.
+        intent: the required intent.
+        about: the object; for a list, an object that the text may mention; empty: none.
+        attributes: base forms of the words next to the object's name in the request; for a list without an object, of
+            all words of the request.
+    """
+    if intent is Intent.GROUND:
+        return _compare_grounding(text, about, attributes)
+    if intent is Intent.REMOVE:
+        return _compare_removal(text, about, attributes)
+    if intent is Intent.LIST:
+        return _compare_listing(text, about, attributes)
+    given = frame_of(text)
+    if intent in _ABOUT_OBJECTS:
+        wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
+        if given.content and not set(given.content) & set(wanted.content) and are_known(given.content):
+            # The request's word may be rare, but the rules know all objects of the text.
+            return DIFFERENT
+        return compare_frames(wanted=wanted, given=given)
+    if not given.asks <= _OPEN:
+        return DIFFERENT
+    if given.is_negated:
+        return Verdict.UNDECIDED, "it excludes or denies something"
+    return _compare_rest(given)
+
+
+def _compare_rest(given: Frame) -> Finding:
+    """Whether a text asks for an open description or list, and says nothing else."""
+    if given.asks and not given.content:
+        return SAME
+    if not given.content or are_known(given.content):
+        return DIFFERENT
+    return Verdict.UNDECIDED, not_understood(missing=[], extra=list(given.content))
+
+
+def _compare_listing(text: str, about: str, attributes: frozenset[str]) -> Finding:
+    """Whether a text asks for all objects; it may mention, at its end, the one that the request mentions.
+
+    It may exclude an object only where the request does ("Besides the bus, what else is there?").
+    """
+    sentence = " ".join(base_forms(text))
+    findings: list[Finding] = []
+    mention = _MENTION.search(sentence)
+    if mention is not None and frame_of(sentence[: mention.start()]).asks:
+        sentence = sentence[: mention.start()]
+        findings.append(_compare_mention(mention["object"], about, attributes))
+    exclusion = _EXCLUSION.search(sentence)
+    if exclusion is not None:
+        sentence = f"{sentence[: exclusion.start()]} {sentence[exclusion.end() :]}"
+        is_in_request = _EXCLUDED & attributes and _are_words(exclusion["object"], attributes)
+        findings.append(SAME if is_in_request else (Verdict.UNDECIDED, "it excludes or denies something"))
+    words = sentence.split()
+    given = frame_of(" ".join(word for word in words if word not in _ELSE))
+    mentioned = frame_of(about).content if about else ()
+    content = [concept for concept in given.content if concept not in mentioned and concept.name not in _OBJECTS]
+    if given.is_negated:
+        findings.append((Verdict.UNDECIDED, "it excludes or denies something"))
+    elif any(concept.name in given.places for concept in mentioned):
+        findings.append((Verdict.UNDECIDED, f"it may ask only what is there with “{about}”"))
+    if not given.asks - {"existence"} <= _LISTS or given.asks == {"existence"}:
+        is_for_others = given.asks == {"existence"} and not content and not _ELSE.isdisjoint(words)
+        findings.append((Verdict.UNDECIDED, "it asks whether there are others") if is_for_others else DIFFERENT)
+    elif content:
+        findings.append(DIFFERENT if are_known(content) else _unknown(content))
+    elif not given.asks:
+        findings.append(DIFFERENT)
+    return min(findings, default=SAME)
+
+
+def _compare_mention(name: str, about: str, attributes: frozenset[str]) -> Finding:
+    """Whether a listing may mention an object, because it is the request's or its words are."""
+    if about:
+        return compare_objects(about, name, attributes)
+    if _are_words(name, attributes):
+        return SAME
+    concepts = concepts_in(base_forms(name))
+    return DIFFERENT if concepts and are_known(concepts) else _unknown(concepts)
+
+
+def _are_words(name: str, attributes: frozenset[str]) -> bool:
+    words = set(base_forms(name)) - plain_words() - _ELSE
+    return bool(words) and words <= attributes
+
+
+def _unknown(concepts: list[Concept]) -> Finding:
+    return Verdict.UNDECIDED, not_understood(missing=[], extra=concepts)
+
+
+def _compare_removal(text: str, about: str, attributes: frozenset[str]) -> Finding:
+    sentence = _RESTORATION.sub("", polite_removed(" ".join(base_forms(text))))
+    match = _REMOVAL.match(" ".join(with_asks(sentence).split()))
+    if _OTHER_CHANGES.search(sentence):
+        return DIFFERENT
+    if match is not None:
+        return compare_objects(about, match["object"], attributes)
+    return _compare_in_other_words(text, about, attributes, "removes")
+
+
+def _compare_grounding(text: str, about: str, attributes: frozenset[str]) -> Finding:
+    if names_file(text):
+        return DIFFERENT
+    name = _SEEKING.sub("", " ".join(base_forms(text)))
+    finding = compare_objects(about, name, attributes)
+    if finding[0] is not Verdict.DIFFERENT:
+        return finding
+    return _compare_in_other_words(text, about, attributes, "finds")
+
+
+def _compare_in_other_words(text: str, about: str, attributes: frozenset[str], doing: str) -> Finding:
+    """Undecided if a text names the object and, beside it, only words that the rules do not know; else different."""
+    given = frame_of(text)
+    wanted = frame_of(about).content
+    rest = [concept for concept in given.content if concept not in wanted and concept.name not in attributes]
+    if not rest or given.is_negated or given.asks or not set(given.content) & set(wanted):
+        return DIFFERENT
+    if any(concept.category is not Category.UNKNOWN for concept in rest):
+        return DIFFERENT
+    return Verdict.UNDECIDED, f"the rules do not know whether it {doing} “{about}”: {_unknown(rest)[1]}"
