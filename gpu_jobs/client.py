@@ -12,7 +12,14 @@ from pydantic import SecretStr, ValidationError
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.values import Artefact
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
+from evaluator.network.transient import (
+    Backoff,
+    TransientError,
+    asked_to_wait,
+    is_transient,
+    retried,
+    server_error,
+)
 from gpu_jobs import bundles
 from gpu_jobs.contract import (
     SESSION_HEADER,
@@ -335,7 +342,8 @@ class ApiClient:
             # Computed results are worth the wait. A lease that ends meanwhile gets 409.
             cannot_store = patience is None and _problem(response).code in CANNOT_STORE
             asked = asked_to_wait(response.headers)
-            raise TransientError(f"HTTP {response.status_code}", asked=asked, renews=cannot_store)
+            found = server_error(response.status_code, body=response.content, conflicts_are_answers=True)
+            raise TransientError(str(found), asked=asked, renews=cannot_store)
 
         seconds = self._patience if patience is None else patience
         try:
@@ -353,8 +361,9 @@ def _checked(response: httpx.Response) -> httpx.Response:
             raise ObjectsMissingError(problem.missing)
         if problem.code != "incomplete":
             raise AttemptOverError(problem.code or "conflict")
+    error = server_error(response.status_code, body=response.content, conflicts_are_answers=True)
     raise RefusedError(
-        f"{response.request.method} {response.request.url.path}: {response.status_code} {response.text}",
+        f"{response.request.method} {response.request.url.path}: {error}",
         status=response.status_code,
         code=problem.code,
     )

@@ -19,7 +19,14 @@ from evaluator.core import canonical_json
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
+from evaluator.network.transient import (
+    Backoff,
+    TransientError,
+    asked_to_wait,
+    is_transient,
+    retried,
+    server_error,
+)
 from gpu_jobs import bundles
 from gpu_jobs.client import ApiClient, ObjectsMissingError, RefusedError
 from gpu_jobs.contract import Lease, OfferedUpload
@@ -117,7 +124,8 @@ class DirectUploads:
             except (httpx.HTTPError, httpx.InvalidURL) as error:
                 # Without the message, which may contain the signed address.
                 raise TransientError(type(error).__name__) from None
-            status = "" if response.is_success else f"HTTP {response.status_code}"
+            # Without the store's words, which may repeat the signature.
+            status = "" if response.is_success else server_error(response.status_code).in_short
             if status and is_transient(response.status_code):
                 raise TransientError(status, asked=asked_to_wait(response.headers))
             return status

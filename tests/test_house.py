@@ -1,9 +1,10 @@
 """Rules of the house over the whole repository: who may name a suite or a kind of planner, and no import circles."""
 
+import ast
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -131,3 +132,78 @@ def test_templates_of_reports_load_only_tags_that_need_no_database():
         loaded = {name for line in re.findall(r"{% load ([^%]+) %}", text) for name in line.split()}
         assert loaded <= {*LIBRARIES, "humanize", "static"}, path
     assert {TEMPLATES / "base.html", TEMPLATES / "evaluations" / "task.html"} < seen
+
+
+CLIENTS = ("evaluator/", "gpu_jobs/", "leaderboard/messages/")
+STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504, *range(520, 531)})
+NAMES_OF_STATUSES = frozenset({
+    "REQUEST_TIMEOUT", "TOO_EARLY", "TOO_MANY_REQUESTS", "INTERNAL_SERVER_ERROR", "BAD_GATEWAY", "SERVICE_UNAVAILABLE",
+    "GATEWAY_TIMEOUT",
+})  # fmt: skip
+FENCES = ("```", "~~~", "`{3", "~{3")
+
+
+METHODS_OF_HEADERS = frozenset({"get"})
+METHODS_OF_TEXTS = frozenset(
+    {"startswith", "endswith", "find", "index", "split", "partition", "strip", "compile", "sub", "search"}
+)
+
+
+def arguments_of(tree: ast.AST, *, methods: Set[str]) -> Iterator[ast.AST]:
+    """The arguments of calls of these methods."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in methods:
+            yield from node.args
+
+
+def operands(tree: ast.AST) -> Iterator[ast.AST]:
+    """Everything that is compared, and all sets of statuses."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            for operand in (node.left, *node.comparators):
+                yield from ast.walk(operand)
+        elif isinstance(node, ast.Set) and all(map(is_status, node.elts)):
+            yield from node.elts
+
+
+def is_status(node: ast.AST) -> bool:
+    """Whether an item of a set may be a status of an error."""
+    return not isinstance(node, ast.Constant) or (type(node.value) is int and 400 <= node.value < 600)
+
+
+def decides_on_status(tree: ast.AST) -> bool:
+    """Whether the code compares with a status of transient answers."""
+    return any(
+        (isinstance(node, ast.Constant) and type(node.value) is int and node.value in STATUSES)
+        or (isinstance(node, ast.Attribute) and node.attr in NAMES_OF_STATUSES)
+        for node in operands(tree)
+    )
+
+
+def reads_retry_after(tree: ast.AST) -> bool:
+    """Whether the code takes `Retry-After` from headers."""
+    parts = [node for node in ast.walk(tree) if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load)]
+    taken = [*(part.slice for part in parts), *arguments_of(tree, methods=METHODS_OF_HEADERS)]
+    return any(isinstance(key, ast.Constant) and str(key.value).casefold() == "retry-after" for key in taken)
+
+
+def reads_fences(tree: ast.AST) -> bool:
+    """Whether the code looks for code fences: by a comparison, a method of texts, or a pattern."""
+    looked_for = [*operands(tree), *arguments_of(tree, methods=METHODS_OF_TEXTS)]
+    return any(
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and any(fence in node.value for fence in FENCES)
+        for node in looked_for
+    )
+
+
+@pytest.mark.parametrize(
+    ("reads", "folders", "places"),
+    [
+        (decides_on_status, CLIENTS, ["evaluator/network/transient.py"]),
+        (reads_retry_after, ("evaluator/", "gpu_jobs/", "leaderboard/"), ["evaluator/network/transient.py"]),
+        (reads_fences, ("evaluator/", "gpu_jobs/", "leaderboard/"), ["evaluator/replies/envelope.py"]),
+    ],
+)
+def test_transient_statuses_retry_after_and_fences_are_known_in_one_place_each(reads, folders, places):
+    found = [name for name, text in python_files().items() if name.startswith(folders) and reads(ast.parse(text, name))]
+    assert found == places

@@ -101,7 +101,7 @@ def _loaded(text: str) -> JsonValue:
 
 def _code(text: str) -> str:
     text, _ = unwrapped(text)
-    blocks, _ = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
+    blocks, _ = blocks_of(text)
     programs = [block for block in blocks if "def " in block.content]
     if programs or len(blocks) == 1:
         return (programs or list(blocks))[-1].content.strip("\n")

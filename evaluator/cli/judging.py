@@ -43,7 +43,7 @@ def judge_plans(
             for key, entry in plans.items()
         }
     except JudgeError as error:
-        log.print(f"planarena: {error}", markup=False, highlight=False)
+        log.print(f"planarena: {error.for_operator}", markup=False, highlight=False)
         raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
     _print_votes(settings=settings, judged=judged, as_json=as_json)
     if summarise_votes(judged.values()).score is None:

@@ -33,7 +33,7 @@ from evaluator.client.shapes import (
     Visibility,
     Wait,
 )
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
+from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_rate_limit, is_transient, retried
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
 URL_VARIABLE = "PLANARENA_URL"
@@ -421,7 +421,7 @@ def _shaped(shape: type[_Shape], value: object) -> _Shape:
 
 def _is_transient(answer: httpx.Response) -> bool:
     """Whether the same call may succeed a little later. A write that is answered 429 exceeds a quota of the day."""
-    if answer.status_code == httpx.codes.TOO_MANY_REQUESTS and answer.request.method != "GET":
+    if is_rate_limit(answer.status_code) and answer.request.method != "GET":
         return False
     return is_transient(answer.status_code, conflicts_are_answers=True)
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 
+from evaluator.network.transient import server_error
+
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -57,13 +59,12 @@ def problem_of(response: httpx.Response) -> Problem:
         body = response.json()
     except ValueError:
         body = None
+    error = str(server_error(response.status_code, body=response.content, conflicts_are_answers=True))
     if not isinstance(body, dict):
-        detail = f"HTTP {response.status_code} {response.reason_phrase}"
-        return Problem(status=response.status_code, detail=detail, request_id=request_id)
-    detail = str(body.get("detail") or body.get("title") or f"HTTP {response.status_code}")
+        return Problem(status=response.status_code, detail=error, request_id=request_id)
     return Problem(
         status=response.status_code,
-        detail=detail,
+        detail=str(body.get("detail") or body.get("title") or error),
         code=str(body.get("code", "")),
         errors=_texts(body.get("errors")),
         request_id=request_id,

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -20,6 +19,7 @@ from evaluator.client.verdict import Verdict
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import printable
 from evaluator.core.process import as_printable_json
+from evaluator.network.transient import is_transient
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def exit_codes() -> Iterator[None]:
     except RefusedError as error:
         status = error.problem.status
         # A status of 5xx is that of a failed job, since calls with such an answer are retried.
-        busy = status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        busy = is_transient(status, conflicts_are_answers=True)
         code = ExitCode.INFRASTRUCTURE if busy else ExitCode.BAD_USAGE
         request = f", request id {error.problem.request_id}" if error.problem.request_id else ""
         raise _failed(f"{error} (HTTP {status}{request})", code=code) from None

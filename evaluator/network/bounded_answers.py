@@ -6,6 +6,7 @@ to four gigabytes in a single chunk, before they can be counted.
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import IO
 
 import h11
@@ -14,6 +15,7 @@ import httpx
 UNCOMPRESSED: Mapping[str, str] = {"Accept-Encoding": "identity"}
 """Header of requests whose answers are read here."""
 _LONGEST_SHOWN = 60
+_BEGINNING = 16 * 1024
 _MOST_HEADER_BYTES = 100 * 1024
 """The buffer of h11 for headers, as httpcore sets it."""
 _TOO_LARGE = 431
@@ -93,6 +95,18 @@ def read_answer(
         if clock() > until:
             raise AnswerLateError
     return bytes(body)
+
+
+def beginning_of(response: httpx.Response, *, until: float, clock: Callable[[], float] = time.monotonic) -> bytes:
+    """Up to 16 KiB of a streamed answer, for the server's words about an error; what arrived if it breaks off."""
+    body = bytearray()
+    with suppress(httpx.TransportError, CompressedAnswerError):
+        refuse_compressed(response)
+        for chunk in response.iter_raw():
+            body += chunk
+            if len(body) >= _BEGINNING or clock() > until:
+                break
+    return bytes(body[:_BEGINNING])
 
 
 def save_answer(

@@ -4,10 +4,17 @@ import time
 
 import httpx
 
-from evaluator.network.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.network.bounded_answers import (
+    AnswerLateError,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    beginning_of,
+    read_answer,
+)
 from evaluator.network.guarded_connections import call_deadline
 from evaluator.network.released_files import FetchError, PublicFile
 from evaluator.network.ssrf_guard import operator_client
+from evaluator.network.transient import server_error
 
 _TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 DEADLINE_SECONDS = 300.0
@@ -36,7 +43,8 @@ def download(*, url: str, most_bytes: int, deadline_seconds: float = DEADLINE_SE
             client.stream("GET", url) as response,
         ):
             if response.status_code != httpx.codes.OK:
-                raise DownloadError(f"{url} answered {response.status_code} {response.reason_phrase}")
+                error = server_error(response.status_code, body=beginning_of(response, until=until))
+                raise DownloadError(f"{url} answered {error}")
             return read_answer(response, most_bytes=most_bytes, until=until)
     except AnswerTooLargeError:
         raise DownloadError(f"{url} sent more than {most_bytes} bytes") from None

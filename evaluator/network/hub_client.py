@@ -16,13 +16,22 @@ from urllib.request import proxy_bypass
 
 import httpcore2
 import httpx2
-from huggingface_hub import constants, set_client_factory
+from huggingface_hub import constants, get_token, set_client_factory
 from huggingface_hub.errors import HfHubHTTPError
 from huggingface_hub.utils._http import default_client_factory, hf_request_event_hook
 
 from evaluator.network.bounded_answers import UNCOMPRESSED
 from evaluator.network.egress_policy import egress_policy
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
+from evaluator.network.secret_header import HIDDEN
+from evaluator.network.transient import (
+    Backoff,
+    ErrorKind,
+    ServerError,
+    TransientError,
+    asked_to_wait,
+    retried,
+    server_error,
+)
 
 DESCRIPTION_BYTES = 16 * 1024 * 1024
 """Largest answer that is read into memory. Repositories with tens of thousands of files have megabytes of metadata."""
@@ -83,7 +92,7 @@ def patiently(call: Callable[[], _Result], *, sleep: Callable[[float], None] = t
             return call()
         except HfHubHTTPError as error:
             response = error.response
-            if response is None or not is_transient(response.status_code):
+            if response is None or _error_of(error).kind is not ErrorKind.TRANSIENT:
                 raise
             raise TransientError(str(error), asked=asked_to_wait(response.headers)) from error
 
@@ -91,6 +100,24 @@ def patiently(call: Callable[[], _Result], *, sleep: Callable[[float], None] = t
         return retried(called, backoff=_BACKOFF, tries=_TRIES, sleep=sleep)
     except TransientError as error:
         raise error.__cause__ or error from None
+
+
+def reason_of(error: Exception) -> str:
+    """Why a call of huggingface_hub failed, as a clause without the access token."""
+    if isinstance(error, HfHubHTTPError) and error.response is not None:
+        return str(_error_of(error))
+    return without_token(str(error).partition("\n")[0]) or type(error).__name__
+
+
+def _error_of(error: HfHubHTTPError) -> ServerError:
+    said = error.server_message or str(error).partition("\n")[0]
+    return server_error(error.response.status_code, body=said.encode("utf-8", "replace"), without=without_token)
+
+
+def without_token(text: str) -> str:
+    """A text without the access token for the hub."""
+    token = get_token()
+    return text.replace(token, HIDDEN) if token else text
 
 
 class _Limits:

@@ -21,8 +21,11 @@ other                           permanent        the request or its credentials 
 
 Transient errors do not depend on the content of the request, so that the same request may succeed later. They and an
 exhausted account are faults of the infrastructure; the other kinds are the planner's.
+
+`ServerError` is the error as clients report it: status, kind, and the server's own sentence.
 """
 
+import json
 import math
 import random
 import re
@@ -38,8 +41,10 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import is_about_length
 
 _CONFLICT = 409
-_TRANSIENT = frozenset({408, _CONFLICT, 425, 429})
 _LOWEST_SERVER_ERROR = 500
+_RATE_LIMITED = 429
+_TRANSIENT = frozenset({408, _CONFLICT, 425, _RATE_LIMITED})
+_OVERLOADED = frozenset({_RATE_LIMITED, 503, 529})
 _PAYMENT_REQUIRED = 402
 _TOO_LARGE = 413
 _OVER_QUOTA = re.compile(
@@ -141,6 +146,16 @@ def is_transient(status: int, *, conflicts_are_answers: bool = False) -> bool:
     return status in _TRANSIENT or status >= _LOWEST_SERVER_ERROR
 
 
+def is_rate_limit(status: int) -> bool:
+    """Whether a server is alive and limits the rate of requests."""
+    return status == _RATE_LIMITED
+
+
+def is_overload(status: int) -> bool:
+    """Whether a server has too many requests, so that fewer at once may succeed."""
+    return status in _OVERLOADED
+
+
 class ErrorKind(StrEnum):
     """What the error of a server means; see the table."""
 
@@ -149,6 +164,52 @@ class ErrorKind(StrEnum):
     FILTERED = "filtered"
     TOO_LONG = "too_long"
     PERMANENT = "permanent"
+
+    @property
+    def in_words(self) -> str:
+        return self.value.replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerError:
+    """An error as clients report it."""
+
+    status: int
+    kind: ErrorKind
+    sentence: str = ""
+    """The server's own words on one line, at most 200 characters; empty if it gave none."""
+
+    @property
+    def in_short(self) -> str:
+        """Without the server's words, which may name an account: `HTTP 402 (over quota)`."""
+        return f"HTTP {self.status} ({self.kind.in_words})"
+
+    def __str__(self) -> str:
+        return f"{self.in_short}: {self.sentence}" if self.sentence else self.in_short
+
+
+def server_error(
+    status: int,
+    *,
+    body: bytes = b"",
+    without: Callable[[str], str] = str,
+    conflicts_are_answers: bool = False,
+    pages_are_transient: bool = False,
+) -> ServerError:
+    """The error in an answer.
+
+    Args:
+        status: of HTTP.
+        body: the answer or its beginning.
+        without: removes secrets from the server's words.
+        conflicts_are_answers: as for `is_transient`.
+        pages_are_transient: for servers that answer in JSON, so that HTML comes from a gateway.
+    """
+    text = body.decode("utf-8", "replace")
+    kind = kind_of_error(status, body=text, conflicts_are_answers=conflicts_are_answers)
+    if pages_are_transient and is_html(body) and not 300 <= status < 400:
+        kind = ErrorKind.TRANSIENT
+    return ServerError(status=status, kind=kind, sentence=sentence_in(body, without=without))
 
 
 def kind_of_error(status: int, *, body: str = "", conflicts_are_answers: bool = False) -> ErrorKind:
@@ -202,12 +263,39 @@ def is_html(body: bytes) -> bool:
     return start.startswith((b"<!doctype html", b"<html", b"<head", b"<!--", b"<?xml"))
 
 
+def sentence_in(body: bytes, *, without: Callable[[str], str] = str) -> str:
+    """A server's own words in the body of an error, on one line without a full stop; empty if it gives none.
+
+    They are those of a JSON error, its `detail`, `message` or `title`, or the first line of a text that is no HTML.
+
+    Args:
+        body: the answer or its beginning.
+        without: removes secrets.
+    """
+    text = body.decode("utf-8", "replace").strip()
+    try:
+        value: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        is_text = text[:1] not in ("", "{", "[", "<") and "\0" not in text
+        words = text.splitlines()[0] if is_text else ""
+    else:
+        words = _words_of(value) or _described(value)
+    # Before truncation, which could leave half a secret.
+    return _on_one_line(without(words)).rstrip(".")
+
+
 def error_in(value: JsonValue) -> str | None:
     """The error in a JSON object, as one line; None if there is none.
 
     Known forms are `{"error": "..."}`, `{"error": {"message": ..., "code": ...}}`, `{"errors": [...]}`,
     `{"object": "error", "message": ...}` and `{"type": "error", "message": ...}`.
     """
+    words = _words_of(value)
+    return None if words is None else _on_one_line(words) or "an error without a message"
+
+
+def _words_of(value: JsonValue) -> str | None:
+    """The words of the error in a JSON object; None if there is none."""
     if not isinstance(value, Mapping):
         return None
     error = (
@@ -221,9 +309,18 @@ def error_in(value: JsonValue) -> str | None:
         error = error[0]
     if isinstance(error, Mapping):
         parts = [error.get(name) for name in ("message", "type", "code")]
-        words = ", ".join(
+        return ", ".join(
             str(part) for part in parts if isinstance(part, str | int) and str(part).strip() not in ("", "error")
         )
-    else:
-        words = error if isinstance(error, str) else ""
-    return " ".join(words.split())[:_LONGEST_SHOWN] or "an error without a message"
+    return error if isinstance(error, str) else ""
+
+
+def _described(value: JsonValue) -> str:
+    """The words of a problem document (RFC 9457) and its like."""
+    found = [value.get(name) for name in ("detail", "message", "title")] if isinstance(value, Mapping) else [value]
+    return next((words for words in found if isinstance(words, str) and words.strip()), "")
+
+
+def _on_one_line(words: str) -> str:
+    printable = "".join(c if c.isprintable() else " " for c in words[: 4 * _LONGEST_SHOWN])
+    return " ".join(printable.split())[:_LONGEST_SHOWN]

@@ -41,6 +41,7 @@ from evaluator.network.transient import (
     is_transient,
     kind_of_error,
     retried,
+    sentence_in,
 )
 
 MAX_TRIES = 4
@@ -172,7 +173,7 @@ class EndpointPlanner:
                 ) as response,
             ):
                 body = self._body(response=response, fault=fault, until=deadline)
-                _check_status(response=response, body=body, fault=fault)
+                self._check_status(response=response, body=body, fault=fault)
                 return body
         except EgressRefusedError as error:
             raise fault(Reason.ADDRESS_REFUSED, f"The endpoint was not called: {error}") from error
@@ -191,13 +192,18 @@ class EndpointPlanner:
         except AnswerTooLargeError as error:
             body = self._seen(status=status, body=error.beginning)
             # A status other than 200, or a gateway's page, is more informative.
-            _check_status(response=response, body=body, fault=fault)
+            self._check_status(response=response, body=body, fault=fault)
             message = f"The endpoint answered more than {MAX_RESPONSE_BYTES // 1024} KiB, the most that is read."
             raise fault(Reason.RESPONSE_TOO_LARGE, message, body) from None
         except CompressedAnswerError as error:
             self._seen(status=status, body=b"")
-            _check_status(response=response, body=b"", fault=fault)
+            self._check_status(response=response, body=b"", fault=fault)
             raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
+
+    def _check_status(self, *, response: httpx.Response, body: bytes, fault: "_Fault") -> None:
+        header = self._settings.header
+        said = sentence_in(body, without=header.taken_out_of if header else str)
+        _check_status(response=response, body=body, said=f": {said}" if said else "", fault=fault)
 
     def _seen(self, *, status: int, body: bytes) -> bytes:
         """The body without secrets, of which the watcher is notified."""
@@ -234,9 +240,9 @@ def _call(*, started: float, tries: int) -> PlannerCall:
     return PlannerCall(seconds=round(time.monotonic() - started, 6), tries=tries)
 
 
-def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> None:
+def _check_status(*, response: httpx.Response, body: bytes, said: str, fault: _Fault) -> None:
+    """Raise the error of an answer; `said` are the endpoint's words after a colon, or empty."""
     status = response.status_code
-    said = "" if status == httpx.codes.OK else _sentence_in(body)
     if status != httpx.codes.OK and kind_of_error(status, body=_shown(body)) is ErrorKind.OVER_QUOTA:
         message = f"An account of the endpoint is over its quota; it answered HTTP {status}{said}."
         raise fault(Reason.ENDPOINT_UNAVAILABLE, message, body)
@@ -262,15 +268,6 @@ def _check_status(*, response: httpx.Response, body: bytes, fault: _Fault) -> No
     else:
         message = f"The endpoint answered HTTP {status}{said}; a planner answers 200 with a JSON object."
     raise fault(Reason.REFUSED_BY_ENDPOINT, message, body)
-
-
-def _sentence_in(body: bytes) -> str:
-    """The error in a body, after a colon; empty if there is none."""
-    try:
-        error = error_in(json.loads(body))
-    except (ValueError, RecursionError):
-        return ""
-    return f": {error.rstrip('.')}" if error else ""
 
 
 def _json(*, body: bytes, call: PlannerCall, kind: type[_Response]) -> JsonValue:

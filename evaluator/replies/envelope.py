@@ -58,6 +58,8 @@ _BARE_CHANNELS = re.compile(r"\Aanalysis(?=\S|\s)")
 _BARE_FINAL = re.compile(r"assistant\s?final")
 """Channels whose special tokens a tokenizer dropped: `analysis...assistantfinal...`."""
 _ANSWER = re.compile(r"<(answer|final_answer|final|plan|output|response|result)>", re.IGNORECASE)
+BACKTICKS = r"`{3}"
+"""Pattern of a fence of backticks, as it encloses a single value."""
 _FENCE_LINE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.:-]*)[ \t]*\r?$", re.MULTILINE)
 _FENCE = re.compile(r"`{3,}|~{3,}")
 _LABEL = re.compile(r"[ \t]*(?:[\w+#.-]*[ \t]*\r?\n|[A-Za-z][\w+#.-]*[ \t]*(?=[{\[(]))")
@@ -102,7 +104,7 @@ def opened(text: str) -> tuple[str, Notes]:
         PlanSyntaxError: the answer was cut off in the reasoning, or there are different fences.
     """
     text, notes = unwrapped(text)
-    blocks, outside = blocks_of(text) if "```" in text or "~~~" in text else ((), "")
+    blocks, outside = blocks_of(text)
     if not blocks:
         return text, notes
     final = [block for block in blocks if block.is_final]
@@ -238,12 +240,19 @@ def answer_in_tags(text: str) -> tuple[str, Notes] | None:
     return text[openings[0].end() : closing.start() if closing else len(text)], (f"envelope: <{name.lower()}>",)
 
 
+def has_fence(text: str) -> bool:
+    """Whether a text may have a code fence."""
+    return "```" in text or "~~~" in text
+
+
 def blocks_of(text: str) -> tuple[tuple[Block, ...], str]:
     """The code fences of a text that are not empty, and the text outside of them.
 
     A fence is a line of three or more backticks or tildes with an optional label, and ends at a line of as many, or
     with the text. Without any such line, fences inside of lines count.
     """
+    if not has_fence(text):
+        return (), text
     blocks: list[Block] = []
     outside: list[str] = []
     opening: re.Match[str] | None = None

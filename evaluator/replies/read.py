@@ -50,6 +50,7 @@ from evaluator.replies.envelope import (
     answer_in_tags,
     blocks_of,
     channels,
+    has_fence,
     json_values,
     server_sent_events,
     trimmed,
@@ -202,7 +203,7 @@ class _Reader:
                 return self.calls(marked.calls, outside=marked.outside, notes=(f"dialect: {marked.dialect}",))
         if answer_in_tags(plain) is not None and (answer := answer_in_tags(text)) is not None:
             return self._inside(lambda: self.text(answer[0]), notes=answer[1])
-        blocks, outside = blocks_of(text) if "```" in plain or "~~~" in plain else ((), "")
+        blocks, outside = blocks_of(text) if has_fence(plain) else ((), "")
         if blocks:
             return self._fenced(blocks, outside=outside)
         if action_lines.has_action_lines(text):

@@ -27,9 +27,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
+from evaluator.network.bounded_answers import beginning_of
 from evaluator.network.guarded_connections import EgressRefusedError, call_deadline
 from evaluator.network.ssrf_guard import egress_client  # noqa: TID251 - as above
-from evaluator.network.transient import asked_to_wait
+from evaluator.network.transient import asked_to_wait, server_error
 from leaderboard.messages import webhooks
 from leaderboard.messages.models import Kind, OutboxMessage, Webhook
 from leaderboard.messages.outbox import DISPATCH_TASK
@@ -128,19 +129,21 @@ def _post_signed(*, webhook: Webhook, message: OutboxMessage) -> None:
         SIGNATURE_HEADER: signature(secret=decrypt_secret(webhook.secret), timestamp=timestamp, body=body),
     }
     try:
-        # The body of the response is not read.
+        until = time.monotonic() + WEBHOOK_SECONDS
         with (
-            call_deadline(time.monotonic() + WEBHOOK_SECONDS),
+            call_deadline(until),
             egress_client(allow_private=settings.DEMO, timeout=httpx.Timeout(WEBHOOK_SECONDS)) as client,
             client.stream("POST", webhook.url, content=body, headers=headers) as response,
         ):
             status, retry_after = response.status_code, asked_to_wait(response.headers) or 0.0
+            # A body is read only for the receiver's words about an error.
+            body = b"" if 200 <= status < 300 else beginning_of(response, until=until)
     except (EgressRefusedError, httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
         raise PermanentError(str(error)) from error
     if status == httpx.codes.GONE:
         raise GoneError("the receiver answered 410 (gone)")
     if not 200 <= status < 300:
-        raise NotAcceptedError(f"the receiver answered HTTP {status}", retry_after=retry_after)
+        raise NotAcceptedError(f"the receiver answered {server_error(status, body=body)}", retry_after=retry_after)
 
 
 logger = logging.getLogger(__name__)

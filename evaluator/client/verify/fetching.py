@@ -15,10 +15,23 @@ from typing import Any, Protocol
 import httpx
 
 from evaluator.core import canonical_json
-from evaluator.network.bounded_answers import AnswerLateError, AnswerTooLargeError, CompressedAnswerError, read_answer
+from evaluator.network.bounded_answers import (
+    AnswerLateError,
+    AnswerTooLargeError,
+    CompressedAnswerError,
+    beginning_of,
+    read_answer,
+)
 from evaluator.network.guarded_connections import call_deadline
 from evaluator.network.ssrf_guard import operator_client
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_transient, retried
+from evaluator.network.transient import (
+    Backoff,
+    TransientError,
+    asked_to_wait,
+    is_transient,
+    retried,
+    server_error,
+)
 
 DOWNLOAD_FORMAT = "planarena-download/1"
 _ANSWER_SECONDS = 60.0
@@ -98,9 +111,11 @@ class SiteFetcher:
                 call_deadline(time.monotonic() + self._answer_seconds),
                 self._client.stream("GET", self._site + path) as response,
             ):
-                status, problem = response.status_code, f"the site answers {response.status_code}"
+                status = response.status_code
                 if status == httpx.codes.OK:
                     return read_answer(response, most_bytes=most_bytes, until=until, clock=self._clock)
+                found = server_error(status, body=beginning_of(response, until=until, clock=self._clock))
+                problem = f"the site answers {found}"
                 if is_transient(status):
                     raise TransientError(problem, asked=asked_to_wait(response.headers))
                 raise (MissingError if status == httpx.codes.NOT_FOUND else FetchError)(problem)

@@ -19,9 +19,17 @@ from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNot
 
 from evaluator.execution.experts.checkpoints import Checkpoint, FetchError, Locked, read_lock, write_lock
 from evaluator.execution.experts.weights import WeightsError, file_digest, weights_files
-from evaluator.network.bounded_answers import CompressedAnswerError, refuse_compressed
-from evaluator.network.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits, patiently
+from evaluator.network.bounded_answers import CompressedAnswerError, beginning_of, refuse_compressed
+from evaluator.network.hub_client import (
+    DESCRIPTION_BYTES,
+    DESCRIPTION_SECONDS,
+    download_limits,
+    hub_limits,
+    patiently,
+    reason_of,
+)
 from evaluator.network.hub_files import needed_files
+from evaluator.network.transient import server_error
 
 _TIMEOUT = httpx.Timeout(60.0, connect=15.0)
 _VALUE_BYTES = 4
@@ -100,7 +108,8 @@ def download_file(*, item: Checkpoint, target: Path) -> str:
             client.stream("GET", url, follow_redirects=True) as response,
         ):
             if response.status_code != httpx.codes.OK:
-                raise FetchError(f"{url} answered {response.status_code} {response.reason_phrase}; {_advice(item)}")
+                error = server_error(response.status_code, body=beginning_of(response, until=until))
+                raise FetchError(f"{url} answered {error}; {_advice(item)}")
             refuse_compressed(response)
             digest, received = hashlib.sha256(), 0
             with target.open("wb") as file:
@@ -129,7 +138,7 @@ def _explained(*, item: Checkpoint, error: Exception) -> FetchError:
     elif isinstance(error, RepositoryNotFoundError):
         reason = f"{hub} has no model {item.repo}, or not for you; HF_TOKEN gives access"
     elif isinstance(error, HfHubHTTPError):
-        reason = f"{hub} did not give {source}: {str(error).splitlines()[0]}"
+        reason = f"{hub} did not give {source}: {reason_of(error)}"
     else:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         reason = f"the hub {hub} cannot be reached for {source} ({why})"

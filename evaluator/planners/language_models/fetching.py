@@ -11,7 +11,14 @@ import httpx2  # the hub client's HTTP library, whose errors it propagates
 from huggingface_hub import HfApi, constants, snapshot_download
 from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 
-from evaluator.network.hub_client import DESCRIPTION_BYTES, DESCRIPTION_SECONDS, download_limits, hub_limits, patiently
+from evaluator.network.hub_client import (
+    DESCRIPTION_BYTES,
+    DESCRIPTION_SECONDS,
+    download_limits,
+    hub_limits,
+    patiently,
+    reason_of,
+)
 from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.admission.hub_lookup import language_model_files
 
@@ -86,11 +93,10 @@ def fetch_model(
 
 def _explained(*, source: str, error: Exception, endpoint: str | None) -> str:
     hub = endpoint or constants.ENDPOINT
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
     if isinstance(error, GatedRepoError):
         return f"{source} wants its licence accepted at {hub}; then set HF_TOKEN."
     if isinstance(error, RevisionNotFoundError):
         return f"{hub} has no revision of that name: {source}."
     if isinstance(error, RepositoryNotFoundError):
         return f"{hub} has no model {source}, or not for you; HF_TOKEN gives access."
-    return f"{source} cannot be fetched from {hub}: {first}."
+    return f"{source} cannot be fetched from {hub}: {reason_of(error)}."

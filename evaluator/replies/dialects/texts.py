@@ -26,6 +26,7 @@ from evaluator.core.plans.literals import Scanner, kind_of, short
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.replies.calls import Call
 from evaluator.replies.dialects import pythonic
+from evaluator.replies.envelope import BACKTICKS
 from evaluator.replies.messages import content_of
 
 
@@ -71,7 +72,7 @@ _DEEPSEEK = re.compile(r"<[｜|]tool[▁_]call[▁_]begin[｜|]>")
 _DEEPSEEK_END = re.compile(r"<[｜|]tool[▁_]call[▁_]end[｜|]>")
 _DEEPSEEK_SEPARATOR = re.compile(r"<[｜|]tool[▁_]sep[｜|]>")
 _DEEPSEEK_AROUND = re.compile(r"<[｜|]tool[▁_](?:calls|outputs?)[▁_](?:begin|end)[｜|]>")
-_DEEPSEEK_JSON = re.compile(r"\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```)?\s*", re.DOTALL)
+_DEEPSEEK_JSON = re.compile(rf"\s*(?:{BACKTICKS}(?:json)?\s*)?(?P<json>\{{.*\}})\s*(?:{BACKTICKS})?\s*", re.DOTALL)
 _KIMI = re.compile(r"<\|tool_call_begin\|>")
 _KIMI_ARGUMENTS = re.compile(r"<\|tool_call_argument_begin\|>")
 _KIMI_END = re.compile(r"<\|tool_call_end\|>")

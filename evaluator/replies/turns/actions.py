@@ -25,7 +25,7 @@ from itertools import pairwise
 
 from evaluator.core.plans.literals import MAX_STEPS, short, spelling
 from evaluator.core.plans.model import PlanSyntaxError
-from evaluator.replies.envelope import opened
+from evaluator.replies.envelope import BACKTICKS, opened
 from evaluator.replies.lumos import LABEL
 from evaluator.replies.turns.model import Action, Actions, Argument, TurnSyntaxError
 from evaluator.replies.turns.scanning import Balance, Mark, Scan, Source, references_of
@@ -38,7 +38,8 @@ _TOOL = re.compile(r"([A-Za-z][A-Za-z0-9_ -]{0,98}[A-Za-z0-9_]|[A-Za-z])[ \t]{0,
 _OUTPUTS = re.compile(
     r"(?:R[0-9]{1,9}|Output)(?:[ \t]{0,9},[ \t]{0,9}(?:R[0-9]{1,9}|Output)){0,20}[ \t]{0,9}=(?!=)", re.ASCII
 )
-_FENCED_STATEMENT = re.compile(r"(=[ \t]*)`{3}(?:[A-Za-z][\w-]*[ \t]*\n|sql\b)?\s*([^`]*?)\s*`{3}")
+_FENCED = re.compile(BACKTICKS)
+_FENCED_STATEMENT = re.compile(rf"(=[ \t]*){BACKTICKS}(?:[A-Za-z][\w-]*[ \t]*\n|sql\b)?\s*([^`]*?)\s*{BACKTICKS}")
 """A statement in a code fence of its own: R1 = ```sql ... ```."""
 _DECORATION = re.compile(
     r"^[ \t]*(?:[-*•]|[0-9]{1,3}[.)])[ \t]+(?=(?:Action[ 0-9.-]{0,20}:[ \t]*)?(?:R[0-9]{1,9}|Output)\b)", re.MULTILINE
@@ -65,7 +66,7 @@ def read_actions(*, text: str, statements: bool = False, tools: Collection[str] 
         TurnSyntaxError: with the position in the remaining text, and the actions before it.
     """
     names = frozenset(map(spelling, tools)) if statements else None
-    is_bare = _OUTPUTS.match(text.lstrip()) is not None and "```" not in text
+    is_bare = _OUTPUTS.match(text.lstrip()) is not None and _FENCED.search(text) is None
     if is_bare and not statements:
         with suppress(TurnSyntaxError):
             return _parsed(text, names=names)

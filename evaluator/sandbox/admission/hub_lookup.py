@@ -28,6 +28,7 @@ from evaluator.network.bounded_answers import (
 from evaluator.network.guarded_connections import EgressRefusedError, call_deadline
 from evaluator.network.hub_files import needed_files
 from evaluator.network.ssrf_guard import egress_client, operator_client
+from evaluator.network.transient import server_error
 from evaluator.sandbox.admission.rules import CONFIG, ModelRefusedError
 from evaluator.sandbox.admission.settings_files import SETTINGS_FILES, check_size, inspect_settings_confined, most_bytes
 from evaluator.sandbox.admission.tokenizer_settings import TOKENIZER, check_tokenizer_file
@@ -180,7 +181,7 @@ class _HubSession:
             self._errors_as_away(name=name, most=most),
         ):
             if answer.status_code != httpx.codes.OK:
-                raise self.away(f"answered HTTP {answer.status_code} for {name} of {model_id}")
+                raise self.away(f"answered {server_error(answer.status_code)} for {name} of {model_id}")
             save_answer(answer, file=file, most_bytes=most, until=self._until, clock=self._clock)
 
     @contextmanager
@@ -235,7 +236,7 @@ def _description(*, session: _HubSession, model_id: str, revision: str) -> dict[
     if answer.status_code in {401, 403, 404} or problem == "RepoNotFound":
         raise ModelRefusedError(f"{session.hub} has no model {model_id} that anybody can get: it may be private.")
     if answer.status_code != httpx.codes.OK:
-        raise session.away(f"answered HTTP {answer.status_code}")
+        raise session.away(f"answered {server_error(answer.status_code, body=body)}")
     try:
         content = json.loads(body)
     except (ValueError, RecursionError):

@@ -1,6 +1,7 @@
 """An arbiter behind an OpenAI-compatible chat endpoint: a majority of three votes at temperature 0."""
 
 import json
+import logging
 import re
 import time
 from collections import Counter
@@ -10,6 +11,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.network.guarded_connections import EgressRefusedError
 from evaluator.scoring.arbiters.base import MOST_TOKENS, PROMPT, SEED, VOTES, ArbiterName, Outcome, Question, Settled
 from evaluator.scoring.metrics.judge import EndpointJudge, JudgeError, JudgeSettings
+
+logger = logging.getLogger(__name__)
 
 MOST_BYTES = 16 * 1024
 """Of a response with one line of text."""
@@ -63,6 +66,8 @@ class ChatArbiter:
         except (JudgeError, EgressRefusedError, OSError, ValueError) as error:
             self._failures += 1
             self._rests_until = self._clock() + REST_SECONDS
+            if isinstance(error, JudgeError):
+                logger.warning("arbiter: %s", error.for_operator)
             problem = f"{str(error)[:1].upper()}{str(error)[1:]}."
             return Settled(verdict="undecided", answers=tuple(answers), problem=problem, is_final=False)
         self._failures = 0

@@ -15,7 +15,19 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.network.transient import Backoff, TransientError, asked_to_wait, error_in, is_html, is_transient, retried
+from evaluator.network.secret_header import HIDDEN
+from evaluator.network.transient import (
+    Backoff,
+    ErrorKind,
+    ServerError,
+    TransientError,
+    asked_to_wait,
+    error_in,
+    is_html,
+    retried,
+    server_error,
+    status_in,
+)
 from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, krippendorff_alpha
 
 VOTES = 3
@@ -57,6 +69,18 @@ _ANY_RATING = re.compile(r"rating\s*:", re.IGNORECASE)
 
 class JudgeError(Exception):
     """The judge failed, or is not the pinned one. This is no fault of the plan."""
+
+    def __init__(self, message: str, *, said: str = "") -> None:
+        """Args:
+        message: a clause that anybody may read.
+        said: the words of the judge's service, for its operator: they may name an account.
+        """
+        super().__init__(message)
+        self.said = said
+
+    @property
+    def for_operator(self) -> str:
+        return f"{self}: {self.said}" if self.said else str(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +235,8 @@ class EndpointJudge:
                 lambda _: self._post(body), backoff=_BACKOFF, tries=self._settings.tries, sleep=self._sleep
             )
         except TransientError as error:
-            raise JudgeError(f"the judge {self._settings.model} {error}") from None
+            said = error.said if isinstance(error, _JudgeAwayError) else ""
+            raise JudgeError(f"the judge {self._settings.model} {error}", said=said) from None
         return self._answer(content)
 
     def _post(self, body: dict[str, Any]) -> bytes:
@@ -242,14 +267,18 @@ class EndpointJudge:
         except (AnswerTooLargeError, CompressedAnswerError) as error:
             raise JudgeError(f"the judge {self._settings.model} gave an answer that is {error}") from None
         asked = asked_to_wait(response.headers)
-        if response.status_code == httpx.codes.OK:
-            if (problem := _error_of(content)) is None:
-                return content
-            raise TransientError(f"answered with an error and no completion ({problem})", asked=asked)
-        said = f"answered {response.status_code} {response.reason_phrase}"
-        if is_transient(response.status_code):
-            raise TransientError(said, asked=asked)
-        raise JudgeError(f"the judge {self._settings.model} {said}")
+        key = self._settings.api_key
+
+        def without(text: str) -> str:
+            return text.replace(key, HIDDEN) if key else text
+
+        found = _error_of(content, status=response.status_code, without=without)
+        if found is None:
+            return content
+        what, problem = found
+        if problem.kind is ErrorKind.TRANSIENT:
+            raise _JudgeAwayError(f"answered {what}", asked=asked, said=problem.sentence)
+        raise JudgeError(f"the judge {self._settings.model} answered {what}", said=problem.sentence)
 
     def _answer(self, content: bytes) -> str:
         try:
@@ -263,12 +292,26 @@ class EndpointJudge:
         return text if isinstance(text, str) else ""
 
 
-def _error_of(content: bytes) -> str | None:
-    """The error in a response with status 200; None if the content may be a completion."""
-    if is_html(content):
-        return "an HTML page"
+class _JudgeAwayError(TransientError):
+    """The judge answered with a transient error; `said` are the words of its service."""
+
+    def __init__(self, message: str, *, asked: float | None, said: str) -> None:
+        super().__init__(message, asked=asked)
+        self.said = said
+
+
+def _error_of(content: bytes, *, status: int, without: Callable[[str], str]) -> tuple[str, ServerError] | None:
+    """What came instead of a completion, without the words of the service, and the error; None if the content may be a
+    completion."""
+    page = is_html(content)
+    if status != 200 or page:
+        error = server_error(status, body=content, without=without, pages_are_transient=True)
+        return f"{error.in_short}, an HTML page" if page else error.in_short, error
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
         return None
-    return None if not isinstance(document, dict) or document.get("choices") else error_in(document) or "no choices"
+    if not isinstance(document, dict) or document.get("choices"):
+        return None
+    error = server_error(status_in(document) or status, body=content, without=without)
+    return f"{error.in_short}, {'no choices' if error_in(document) is None else 'an error and no completion'}", error

@@ -226,8 +226,8 @@ def test_a_file_comes_whole_or_not_at_all():
         assert download(url=f"{server.url}/file", most_bytes=10) == b"0123456789"
         with pytest.raises(DownloadError, match="sent more than 9 bytes"):
             download(url=f"{server.url}/file", most_bytes=9)
-    missing = pytest.raises(DownloadError, match="/nothing answered 404 Not Found")
-    with hostile_server(answers(body=b"", status="404 Not Found")) as server, missing:
+    missing = pytest.raises(DownloadError, match=r"/nothing answered HTTP 404 \(permanent\): no such file")
+    with hostile_server(answers(body=b"no such file\n", status="404 Not Found")) as server, missing:
         download(url=f"{server.url}/nothing", most_bytes=10)
 
 

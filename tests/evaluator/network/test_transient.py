@@ -1,13 +1,11 @@
-"""The table of transient answers, and that no client has one of its own."""
+"""The table of answers of servers, retries, and what clients say of an error."""
 
-import re
+import json
 import time
 from email.utils import formatdate
-from pathlib import Path
 
 import pytest
 
-import evaluator
 from evaluator.network.transient import (
     Backoff,
     ErrorKind,
@@ -18,10 +16,10 @@ from evaluator.network.transient import (
     is_transient,
     kind_of_error,
     retried,
+    sentence_in,
+    server_error,
     status_in,
 )
-
-ROOT = Path(evaluator.__file__).parents[1]
 
 
 def test_statuses_of_gateways_are_transient_and_answers_are_not():
@@ -108,25 +106,41 @@ def test_gateways_name_the_status_in_the_error(error, status):
     assert status_in([]) is None
 
 
-def test_clients_have_neither_tables_nor_parsers_of_their_own():
-    """Six sets of statuses and five parsers disagreed on what is the planner's fault."""
-    own = re.compile(
-        r"""(frozenset\(|in |\()\{?\b(408|425|429|50[0234])\b, ?\d{3}|headers(\.get\(|\[)["']Retry-After"""
-    )
-    allowed = {
-        "evaluator/network/transient.py",
-        "leaderboard/operations/web/leaving/views.py",
-        "leaderboard/evaluations/web/sharing/views.py",
-    }
-    found = [
-        f"{path.relative_to(ROOT)}: {line.strip()}"
-        for folder in ("evaluator", "gpu_jobs", "leaderboard")
-        for path in (ROOT / folder).rglob("*.py")
-        if str(path.relative_to(ROOT)) not in allowed
-        for line in path.read_text(encoding="utf-8").splitlines()
-        if own.search(line) and "_OVERLOAD_STATUSES" not in line
-    ]
-    assert found == []
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b'{"error": {"message": "Insufficient credits.", "code": 402}}', "Insufficient credits., 402"),
+        (b'{"type": "about:blank", "title": "Gone", "detail": "The plan ended."}', "The plan ended"),
+        (b'{"message": "no such model"}', "no such model"),
+        (b'"unknown"', "unknown"),
+        (b"wrong signature\nat line 3\n", "wrong signature"),
+        (b"tab\tand \x1b[31mcolour", "tab and [31mcolour"),
+        (b"<html>Bad gateway</html>", ""),
+        (b'{"error": "cut o', ""),
+        (b"\x00\x01", ""),
+        (b"{}", ""),
+        (b"[" * 100_000, ""),
+        (b"", ""),
+    ],
+)
+def test_the_words_of_a_server_are_one_line(body, sentence):
+    assert sentence_in(body) == sentence
+
+
+def test_words_are_bounded_after_secrets_are_removed():
+    body = json.dumps({"detail": "x" * 195 + "hunter22" * 3}).encode()
+    found = server_error(401, body=body, without=lambda text: text.replace("hunter22", "***"))
+    assert str(found) == f"HTTP 401 (permanent): {'x' * 195}*****"
+    assert found.in_short == "HTTP 401 (permanent)"
+
+
+def test_a_page_of_a_gateway_is_transient_where_servers_answer_in_json():
+    page = b"<!doctype html><title>Denied</title>"
+    assert server_error(403, body=page).kind is ErrorKind.PERMANENT
+    assert server_error(403, body=page, pages_are_transient=True).kind is ErrorKind.TRANSIENT
+    assert server_error(302, body=page, pages_are_transient=True).kind is ErrorKind.PERMANENT
+    assert str(server_error(409, conflicts_are_answers=True)) == "HTTP 409 (permanent)"
+    assert str(server_error(402, body=b"Pay first.")) == "HTTP 402 (over quota): Pay first"
 
 
 class Clock:

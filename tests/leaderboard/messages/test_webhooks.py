@@ -34,6 +34,7 @@ class Receiver(HTTPServer):
     def __init__(self) -> None:
         self.received: list[tuple[str, dict[str, str], bytes]] = []
         self.status = 204
+        self.says = b""
         super().__init__(("127.0.0.1", 0), _Handler)
 
     @property
@@ -47,8 +48,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.received.append((self.path, dict(self.headers), body))
         self.send_response(self.server.status)
         self.send_header("Location", "/elsewhere")
-        self.send_header("Content-Length", "0")
+        self.send_header("Content-Length", str(len(self.server.says)))
         self.end_headers()
+        self.wfile.write(self.server.says)
 
     def log_message(self, *args: object) -> None:
         pass
@@ -98,12 +100,13 @@ def test_a_secret_from_another_key_sends_nothing_and_says_why(webhook, receiver,
 
 @pytest.mark.parametrize("status", [302, 307, 400, 503])
 def test_any_other_answer_is_tried_again_and_no_redirect_is_followed(webhook, receiver, status):
-    receiver.status = status
+    receiver.status, receiver.says = status, b'{"detail": "The signature is <b>wrong</b>."}' + b" " * 10_000
+    kind = "transient" if status == 503 else "permanent"
     waiting = message(webhook)
     assert services.dispatch() == 0
     waiting.refresh_from_db()
     assert (waiting.sent_at, waiting.given_up_at) == (None, None)
-    assert f"HTTP {status}" in waiting.last_error
+    assert waiting.last_error.endswith(f"HTTP {status} ({kind}): The signature is <b>wrong</b>")
     assert [path for path, _, _ in receiver.received] == ["/hook"]
 
 

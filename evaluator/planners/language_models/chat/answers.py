@@ -9,14 +9,22 @@ import httpx
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Answer, Failure, FailureKind
-from evaluator.network.transient import ErrorKind, asked_to_wait, error_in, is_html, kind_of_error, status_in
+from evaluator.network.transient import (
+    ErrorKind,
+    asked_to_wait,
+    error_in,
+    is_html,
+    is_overload,
+    is_rate_limit,
+    kind_of_error,
+    status_in,
+)
 from evaluator.planners.language_models.chat.parameters import Refusal
 
 MAX_PAUSE_SECONDS = 60.0
 """A longer `Retry-After` is reduced to this."""
 SHOWN = 2000
 """Characters of an answer in an error report."""
-_OVERLOAD_STATUSES = frozenset({429, 503, 529})
 _WRONG_REQUEST = (400, 422)
 _OVERLOADED = re.compile(r"overloaded|rate[_ ]limit|too many requests|capacity", re.IGNORECASE)
 
@@ -119,10 +127,10 @@ def _retry(response: httpx.Response, why: str, *, text: str, status: int | None 
     after = asked_to_wait(response.headers)
     return Retry(
         why,
-        too_much=status in _OVERLOAD_STATUSES or (status == httpx.codes.OK and bool(_OVERLOADED.search(text[:4000]))),
+        too_much=is_overload(status) or (status == httpx.codes.OK and bool(_OVERLOADED.search(text[:4000]))),
         after=None if after is None else min(after, MAX_PAUSE_SECONDS),
         received=text[:SHOWN],
-        is_alive=status == httpx.codes.TOO_MANY_REQUESTS,
+        is_alive=is_rate_limit(status),
     )
 
 

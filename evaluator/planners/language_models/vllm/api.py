@@ -14,7 +14,7 @@ from typing import Any
 
 import httpx
 
-from evaluator.core.language_model import FailureKind, Message, Usage, is_about_length
+from evaluator.core.language_model import FailureKind, Message, Usage
 from evaluator.network.bounded_answers import (
     UNCOMPRESSED,
     AnswerTooLargeError,
@@ -22,8 +22,10 @@ from evaluator.network.bounded_answers import (
     read_answer_async,
 )
 from evaluator.network.event_loop import LoopThread
+from evaluator.network.transient import ErrorKind, kind_of_error
 from evaluator.planners.language_models.spelling import Tokens
 
+_KINDS = {ErrorKind.TRANSIENT: FailureKind.BROKEN, ErrorKind.TOO_LONG: FailureKind.PROMPT_TOO_LONG}
 MODEL = "planarena"
 """Name of the model on the server (`--served-model-name`)."""
 _SMALL_BYTES = 64 * 1024
@@ -203,9 +205,7 @@ class VllmApi:
         if status != httpx.codes.OK:
             shown = " ".join(body[:_SHOWN].decode("utf-8", "replace").split())
             # The server responds, so this is no fault of the platform.
-            kind = FailureKind.REFUSED if 400 <= status < 500 else FailureKind.BROKEN
-            if kind is FailureKind.REFUSED and is_about_length(shown):
-                kind = FailureKind.PROMPT_TOO_LONG
+            kind = _KINDS.get(kind_of_error(status, body=shown), FailureKind.REFUSED)
             raise VllmError(f"answered HTTP {status} to {path}: {shown}", kind=kind)
         try:
             answer = json.loads(body, parse_constant=_refuse_constant)

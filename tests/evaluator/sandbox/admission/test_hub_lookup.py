@@ -148,7 +148,8 @@ def sizes(size):
 
 AWAY = [
     *(({"answers": {DESCRIPTION: garbage(b"{}", status)}}, f"HTTP {status}") for status in (418, 503)),
-    *(({"answers": {"/own/": garbage(b"{}", status)}}, f"HTTP {status} for config.json") for status in (418, 503)),
+    *(({"answers": {"/own/": garbage(b"{}", status)}}, f"HTTP {status} ({kind}) for config.json")
+      for status, kind in ((418, "permanent"), (503, "transient"))),
     *(({"answers": {DESCRIPTION: garbage(data)}}, "no description of a model")
       for data in (b"<html>", b"[]", b"\xff\xfe", b"[" * 100_000)),
     *(({"said": {"sha": sha}}, "names no commit") for sha in (None, 7, "", "main", "../../x", "0" * 39, "g" * 40)),

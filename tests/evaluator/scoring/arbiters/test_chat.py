@@ -70,11 +70,11 @@ def test_only_the_one_line_that_was_asked_for_is_a_vote():
 @pytest.mark.parametrize(
     ("script", "said"),
     [
-        ([500], "answered 500"),
-        ([401], "answered 401"),
+        ([500], "answered HTTP 500 (transient)"),
+        ([401], "answered HTTP 401 (permanent)"),
         ([b"{"], "something else than a completion"),
         ([b"x" * (MOST_BYTES + 1)], "larger than"),
-        (["Verdict: same", 503], "answered 503"),
+        (["Verdict: same", 503], "answered HTTP 503 (transient)"),
     ],
 )
 def test_a_failing_or_overlong_answer_leaves_the_pair_undecided_and_says_why(server, script, said):

@@ -145,15 +145,18 @@ def test_a_busy_endpoint_is_asked_again(endpoint):
 @pytest.mark.parametrize(
     ("script", "says", "calls"),
     [
-        ([(500, {})], "answered 500", 4),
-        ([(401, {})], "answered 401", 1),
-        ([(302, {})], "answered 302", 1),
+        ([(500, {})], r"answered HTTP 500 \(transient\)", 4),
+        ([(401, {})], r"answered HTTP 401 \(permanent\)", 1),
+        ([(302, {})], r"answered HTTP 302 \(permanent\)", 1),
         ([(200, completion("Rating: 4", model="another"))], "is pinned to examiner-2024-05-13, but another", 1),
         ([(200, b"<html>")], "an HTML page", 4),
-        ([(522, {})], "answered 522", 4),
-        ([(200, {"error": {"message": "overloaded"}})], "no completion .overloaded", 4),
+        ([(522, {})], r"answered HTTP 522 \(transient\)", 4),
+        ([(200, {"error": {"message": "overloaded"}})], "an error and no completion", 4),
         ([(200, [])], "something else than a completion", 1),
         ([(200, {"model": MODEL, "choices": []})], "no choices", 4),
+        ([(429, {"error": {"code": "insufficient_quota"}})], r"HTTP 429 \(over quota\)", 1),
+        ([(200, {"error": {"message": "withheld", "code": "content_filter"}})], r"HTTP 200 \(filtered\)", 1),
+        ([(200, {"error": {"message": "upstream", "code": 503}})], r"HTTP 503 \(transient\)", 4),
     ],
 )
 def test_an_endpoint_that_is_no_judge_is_named_and_no_plan_is_blamed(endpoint, script, says, calls):
@@ -161,6 +164,15 @@ def test_an_endpoint_that_is_no_judge_is_named_and_no_plan_is_blamed(endpoint, s
     with pytest.raises(JudgeError, match=says):
         judge_plan(judge=judge_at(endpoint), case=CASE)
     assert len(endpoint.asked) == calls
+
+
+@pytest.mark.parametrize("status", [401, 503])
+def test_the_words_of_the_service_reach_the_operator_without_the_key(endpoint, status):
+    endpoint.script = [(status, {"error": {"message": "the key secret-key of org-17 is bad"}})]
+    with pytest.raises(JudgeError) as raised:
+        judge_at(endpoint, api_key="secret-key").vote(messages=prompt(CASE), number=0)
+    assert "org-17" not in str(raised.value)
+    assert raised.value.for_operator == f"{raised.value}: the key *** of org-17 is bad"
 
 
 def test_an_answer_without_text_is_no_vote(endpoint):
