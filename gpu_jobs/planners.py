@@ -5,7 +5,8 @@ Leases contain no secrets: those of an attempt are fetched by calls of the live 
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, SecretStr
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from evaluator.core.suites.base import Suite
 
 Header = SentHeader | None
+_Kept = TypeVar("_Kept")
 CHAT_TRIES = 4
 """Tries of one call of a chat endpoint, as for `planner/1` endpoints."""
 CHAT_PAUSE_SECONDS = 20.0
@@ -110,6 +112,7 @@ def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Pla
     from evaluator.planners.breaker import UNREACHABLE_TASKS
     from evaluator.planners.driving import UnfitModelError, strategy_planner_of
     from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
+    from evaluator.planners.language_models.chat.parameters import KnownParameters
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
 
     # The name must not contain the private address.
@@ -122,7 +125,8 @@ def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Pla
         try_seconds=message.timeout_seconds, total_seconds=CHAT_TRIES * (message.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip
     # Without the key in the environment, which is the worker's.
-    model = ChatModel(settings, name=name, key=lambda: None, header=_header(header))
+    known = _of_process(KnownParameters)
+    model = ChatModel(settings, name=name, key=lambda: None, header=_header(header), known=known)
     try:
         entry = strategy_of(name=f"{message.strategy}:{name}", suite=suite)
         strategy = entry.strategy(with_model=True)
@@ -133,6 +137,12 @@ def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Pla
         yield planner
     finally:
         planner.close()
+
+
+@cache
+def _of_process(make: Callable[[], _Kept]) -> _Kept:
+    """The object that all leases of this process share."""
+    return make()
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
+from evaluator.planners.language_models.chat.parameters import MOST_ADAPTATIONS
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation
@@ -18,6 +19,8 @@ from tests.leaderboard.serving import server
 pytestmark = pytest.mark.django_db(transaction=True)
 TASKS = tuple(task.key for task in SUITE.tasks[::8])
 GOLD = "gold-plans"
+REFUSED = frozenset({"max_tokens", "temperature", "stop", "seed"})
+"""Parameters that reasoning models refuse."""
 
 
 @pytest.fixture
@@ -55,4 +58,8 @@ def test_every_service_is_published_with_the_figures_of_gold_plans(suite, entrie
     for name in (*SERVICES, NATIVE):
         assert rows[name]["metrics"] == rows[GOLD]["metrics"], name
         assert rows[name]["readable"]["mean"] == 1.0
+    # Later shards know from the first what the model refuses.
+    known = [REFUSED.isdisjoint(request) for request in entries["reasoning-chat"].service.requests]
+    assert known[-len(TASKS) :] == [True] * len(TASKS)
+    assert known.count(False) <= MOST_ADAPTATIONS
     assert len(entries[GATEWAY].service.requests) > len(TASKS)

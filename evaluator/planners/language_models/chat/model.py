@@ -7,6 +7,7 @@ secret header replaces it.
 """
 
 import asyncio
+import hashlib
 import json
 import logging
 import math
@@ -56,7 +57,7 @@ from evaluator.planners.language_models.chat.apis import ApiName, address_of, ap
 from evaluator.planners.language_models.chat.apis.base import NoAnswerError, Options, ServiceAnswer, WrongAnswerError
 from evaluator.planners.language_models.chat.congestion import ConcurrencyLimit, Gate
 from evaluator.planners.language_models.chat.events import events_in
-from evaluator.planners.language_models.chat.parameters import MOST_ADAPTATIONS, Parameters
+from evaluator.planners.language_models.chat.parameters import MOST_ADAPTATIONS, KnownParameters, Parameters
 from evaluator.replies.envelope import without_reasoning
 
 logger = logging.getLogger(__name__)
@@ -143,6 +144,7 @@ class ChatModel:
         key: Callable[[], str | None] = lambda: os.environ.get(KEY_VARIABLE),
         header: SecretHeader | None = None,
         backoff: Backoff = _BACKOFF,
+        known: KnownParameters | None = None,
     ) -> None:
         """Args:
         settings: how the endpoint is called.
@@ -150,15 +152,16 @@ class ChatModel:
         key: returns the key, which is sent in the header of the API, or in `api-key` to addresses with `api-version`.
         header: replaces the key, and is removed from all answers.
         backoff: pauses between tries.
+        known: what models accept, shared with other planners of the same settings and secret header; None: nothing.
         """
         self.name = name or f"chat:{settings.url}#{settings.model}"
         self.settings = settings
         self._api = api_of(name=settings.api, url=settings.url)
         self._address = httpx.URL(settings.address)
         self._api_version = dict(parse_qsl(urlsplit(settings.url).query)).get("api-version")
-        self._parameters = Parameters(
-            most_tokens=settings.most_tokens, reasons=settings.reasons, budget=settings.reasoning_budget
-        )
+        # Accounts may differ in what they are allowed.
+        account = None if header is None else hashlib.sha256(f"{header.name}:{header.value}".encode()).hexdigest()
+        self._parameters = (known or KnownParameters()).of((settings, account), new=self._new_parameters)
         self._key = key
         self._header = header
         self._backoff = backoff
@@ -172,6 +175,10 @@ class ChatModel:
         self._next_probe = 0.0
         self._estimated = 0
         self._logged = time.monotonic()
+
+    def _new_parameters(self) -> Parameters:
+        settings = self.settings
+        return Parameters(most_tokens=settings.most_tokens, reasons=settings.reasons, budget=settings.reasoning_budget)
 
     def answer(self, calls: Sequence[Call]) -> list[Answer | Failure]:
         """See `LanguageModel.answer`; for code without an event loop."""

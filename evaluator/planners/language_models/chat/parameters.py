@@ -6,9 +6,12 @@ again at once with the parameter renamed, lowered or left out, as are all later 
 """
 
 import re
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from cachetools import TTLCache
 
 from evaluator.core.canonical_json import JsonValue
 
@@ -208,6 +211,26 @@ class Parameters:
             else:
                 self.dropped[name] = None
         return bool(named)
+
+
+class KnownParameters:
+    """What models accept, for all planners of a process, so that each later one need not find it again. Thread-safe."""
+
+    def __init__(self, *, models: int = 256, seconds: float = 3600.0) -> None:
+        """Args:
+        models: maximum number.
+        seconds: how long it is known: another model may be served at the same address.
+        """
+        self._lock = threading.Lock()
+        self._known: TTLCache[Hashable, Parameters] = TTLCache(maxsize=models, ttl=seconds)
+
+    def of(self, model: Hashable, *, new: Callable[[], Parameters]) -> Parameters:
+        """The parameters of a model, which its planners share; `new` makes those of an unknown one."""
+        with self._lock:
+            found = self._known.get(model)
+            if found is None:
+                found = self._known[model] = new()
+            return found
 
 
 def _has_system(sent: Mapping[str, Any]) -> bool:

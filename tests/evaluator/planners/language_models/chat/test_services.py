@@ -13,9 +13,11 @@ from evaluator.core.plans.model import plan_to_json
 from evaluator.core.strategy import Conversation, Draft
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
+from evaluator.network.secret_header import SecretHeader
 from evaluator.network.transient import Backoff
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel, ChatSettings
+from evaluator.planners.language_models.chat.parameters import KnownParameters, Parameters
 from evaluator.planners.named import planner_named
 from tests.fakes import chat_services
 from tests.fakes.strategies import FakeStrategy, generate
@@ -106,6 +108,36 @@ def test_refused_parameters_are_found_once_and_shown():
         "reasons": True, "most_tokens": "at least 16384",
     }  # fmt: skip
     assert chat.progress()["retried"] == chat.progress()["failed"] == 0
+
+
+def test_parameters_are_known_to_later_planners_with_the_same_settings_and_account():
+    known = KnownParameters()
+    call = generate("x", max_tokens=40, temperature=0.5, top_p=0.9, seed=3, stop=("\n",))
+
+    def requests_of(service, *, account=None, **settings):
+        before = len(service.requests)
+        header = None if account is None else SecretHeader("Authorization", account)
+        settings = ChatSettings(url=service.url, model="m-1", allow_private=True, **settings)
+        (answer,) = ChatModel(settings, key=lambda: None, header=header, known=known).answer([call])
+        assert answer.text == "a plan"
+        return len(service.requests) - before
+
+    with chat_services.serving("reasoning-chat", lambda prompt: "a plan") as service:
+        assert requests_of(service) > 3
+        assert requests_of(service) == 1
+        assert requests_of(service, account="Bearer one-account") > 3
+        assert requests_of(service, account="Bearer one-account") == 1
+        assert requests_of(service, most_tokens=2000) > 3
+
+
+def test_parameters_are_found_again_after_a_while():
+    known = KnownParameters(seconds=0.0)
+    assert known.of("m", new=Parameters) is not known.of("m", new=Parameters)
+    few = KnownParameters(models=1)
+    first = few.of("a", new=Parameters)
+    assert few.of("a", new=Parameters) is first
+    few.of("b", new=Parameters)
+    assert few.of("a", new=Parameters) is not first
 
 
 def test_declared_parameters_are_sent_as_declared():
