@@ -71,6 +71,8 @@ class PlannerEntry(BaseModel):
     """Price of a million prompt tokens; boards then show a cost."""
     completion_price: float | None = Field(default=None, ge=0, le=100_000)
     """Price of a million answer tokens; give both prices or none."""
+    cached_price: float | None = Field(default=None, ge=0, le=100_000)
+    """Price of a million prompt tokens that the service reads from its cache; default: as other prompt tokens."""
 
     @classmethod
     def bundled(cls, bundled_name: str, *, name: str) -> Self:

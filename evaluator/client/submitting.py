@@ -62,11 +62,13 @@ FIELD_OPTIONS: Mapping[str, tuple[str, str]] = {
     "open_weights": ("--open-weights/--closed-weights", MODEL),
     "prompt_price": ("--prompt-price", MODEL),
     "completion_price": ("--completion-price", MODEL),
+    "cached_price": ("--cached-price", MODEL),
 }
 """Fields of `PlannerEntry` that are options, with the option and its section of the help."""
 _METAVARS = {"strategy": "NAME", "description": "TEXT", "model_name": "NAME", "timeout_seconds": "SECONDS",
              "api": "NAME", "reasoning_effort": "EFFORT", "answer_tokens": "TOKENS",
-             "parameters": "COUNT", "prompt_price": "USD", "completion_price": "USD"}  # fmt: skip
+             "parameters": "COUNT", "prompt_price": "USD", "completion_price": "USD",
+             "cached_price": "USD"}  # fmt: skip
 
 
 def _with_field_options(command: Callable[..., None]) -> Callable[..., None]:

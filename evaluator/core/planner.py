@@ -100,11 +100,14 @@ def _probability(value: object) -> float | None:
     return float(value) if 0 <= value <= 1 else None
 
 
+_COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+
+
 def _usage(value: object) -> dict[str, int] | None:
     # Further details and invalid values are no fault.
     if not isinstance(value, Mapping):
         return None
-    counts = {name: value.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    counts = {name: value.get(name) for name in _COUNTS}
     valid = {name: count for name, count in counts.items() if type(count) is int and 0 <= count < _MOST_TOKENS}
     return valid or None
 
@@ -132,7 +135,8 @@ class PlannerResponse(Message):
     alternatives: Alternatives = Field(default_factory=list, max_length=MAX_ALTERNATIVES)
     """Up to four further plans, best first. Only `plan` is scored; suites that judge plans also report the best."""
     usage: Usage = None
-    """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+    """Optional token counts: `prompt_tokens` and `completion_tokens`, and parts of them, `cached_tokens` and
+    `reasoning_tokens`."""
     confidence: Annotated[float | None, BeforeValidator(_probability)] = None
     """Optional: the planner's confidence that the plan is right, from 0 to 1. Other values are ignored."""
 

@@ -5,7 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 
 MOST_BYTES = 3 * 1024 * 1024
 """Maximum size of all transcripts of one record, as JSON."""
@@ -97,6 +104,17 @@ class TurnRun(_Part):
     completion_tokens: int | None = None
     tries: int = 1
     """Requests to the planner, including retries. Ignored when results are compared."""
+    cached_tokens: int | None = None
+    """As of `PlannerCall`; absent if none are reported."""
+    reasoning_tokens: int | None = None
+    """The same."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Keeps the digests of records without them unchanged.
+        fields: dict[str, object] = handler(self)
+        absent = {name for name in ("cached_tokens", "reasoning_tokens") if getattr(self, name) is None}
+        return {name: value for name, value in fields.items() if name not in absent}
 
 
 class Transcript(_Part):

@@ -151,7 +151,7 @@ class TurnResponse(Message):
     """Optional, in the first answer of an episode that began as `integrated`: the formulation from this answer on,
     which is then the answer to the role `plan`. Ignored in later answers."""
     usage: Usage = None
-    """Optional token counts: `prompt_tokens`, `completion_tokens`."""
+    """Optional token counts, as of `PlannerResponse`."""
 
     @classmethod
     def is_answered_in(cls, value: JsonValue) -> bool:

@@ -310,6 +310,7 @@ def _as(
         raise PlannerError(reason=Reason.INVALID_RESPONSE, message=message, received=_shown(body), call=call) from None
     usage = response.usage or {}
     tokens = {name: usage.get(name) for name in ("prompt_tokens", "completion_tokens")}
+    tokens |= {name: usage.get(name) or None for name in ("cached_tokens", "reasoning_tokens")}
     return response, call.model_copy(update=tokens), ignored_options(value=value, response=response)
 
 

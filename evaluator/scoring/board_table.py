@@ -30,7 +30,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
 _ENDS = ("mean", "low", "high")
 _OUTCOMES = ("scored", "planner_fault", "infra_fault", "not_run", "cancelled")
-_USAGE = ("seconds", "prompt_tokens", "completion_tokens")
+_USAGE = ("seconds", "prompt_tokens", "completion_tokens", "cached_tokens")
+_PRICES = ("prompt_price", "completion_price", "cached_price")
 _RUNS = {
     "runs_shown": "policy", "runs": "count", "runs_sd": "sd", "runs_low": "low", "runs_high": "high",
     "runs_identical": "identical",
@@ -94,7 +95,7 @@ def columns(facts: BoardFacts) -> dict[str, Kind]:
         (float, (f"{name}_per_task" for name in _USAGE)),
         *_metric_columns(["readable"]),
         (float, (f"reliability_{name}_{end}" for name in RELIABILITY for end in _ENDS)),
-        (float, ("usd_per_task", "usd_per_million_prompt_tokens", "usd_per_million_completion_tokens")),
+        (float, ("usd_per_task", *(f"usd_per_million_{name.removesuffix('_price')}_tokens" for name in _PRICES))),
         (datetime, ("finished",)),
         (str, ("evaluation", "suite", "suite_version", "suite_digest")),
         *((type(value), (name,)) for name, value in facts.conditions.items()),
@@ -140,7 +141,7 @@ def _line(*, row: Row, facts: BoardFacts) -> list[Any]:
     line += [(row.get("readable") or {}).get(part, "") for part in _METRIC_PARTS]
     reliability = row.get("reliability") or {}
     line += [(reliability.get(name) or {}).get(end, "") for name in RELIABILITY for end in _ENDS]
-    line += [(row.get("cost") or {}).get(name, "") for name in ("usd", "prompt_price", "completion_price")]
+    line += [(row.get("cost") or {}).get(name, "") for name in ("usd", *_PRICES)]
     line += [row["finished"], f"{facts.site}/evaluations/{row['evaluation']}/", facts.suite, facts.suite_version]
     return [*line, facts.suite_digest, *facts.conditions.values(), facts.snapshot, facts.snapshot_digest]
 

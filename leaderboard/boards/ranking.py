@@ -13,10 +13,12 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
      "version": "3f2a9c1",                           (only if the submitter named one)
      "team": "Plan Lab",                             (only if it was submitted for a team)
      "strategy": "controlllm/adaptive",              (only of planners that come with PlanArena)
-     "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0},     (what is known, per task)
+     "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0,
+               "cached_tokens": 640.0},                                                (what is known, per task)
      "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": true,      (of the language model, if known)
      "readable": {"mean": 0.95, "low": 0.9, "high": 0.98, "tasks": 120},        (of replies, if known)
-     "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2},       (US dollars per task, if known)
+     "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2,
+              "cached_price": 0.01},                (US dollars per task, if known; the last only if it is declared)
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
      "declared": true}                               (only if the planner's owner declared the model facts and prices)
 
@@ -83,6 +85,20 @@ class Runs(NamedTuple):
     """The runs that the row averages; empty if it shows a single run."""
 
 
+class Prices(NamedTuple):
+    """US dollars per million tokens."""
+
+    prompt: float
+    completion: float
+    cached: float | None = None
+    """Of prompt tokens that were read from a cache; None: as others."""
+
+    @classmethod
+    def of(cls, *, prompt: float | None, completion: float | None, cached: float | None) -> "Prices | None":
+        """None unless the first two are declared."""
+        return None if prompt is None or completion is None else cls(prompt, completion, cached)
+
+
 class Entry(NamedTuple):
     """One evaluation that may be ranked."""
 
@@ -104,7 +120,7 @@ class Entry(NamedTuple):
     strategy: str = ""
     """The bundled strategy, optionally with its model after a colon; empty if unknown."""
     usage: Mapping[str, float] = MappingProxyType({})
-    """Means per task: `seconds`, `prompt_tokens`, `completion_tokens`, as far as known."""
+    """Means per task: `seconds`, `prompt_tokens`, `completion_tokens`, `cached_tokens`, as far as known."""
     readable: Mapping[str, Any] = MappingProxyType({})
     """Share of the replies that could be read, as in the row; empty if unknown, and for suites in turns."""
     model_name: str = ""
@@ -113,8 +129,8 @@ class Entry(NamedTuple):
     """Number of the language model's parameters."""
     open_weights: bool | None = None
     """Whether the language model's weights are public."""
-    prices: tuple[float, float] | None = None
-    """US dollars per million prompt and completion tokens, if the owner declared both."""
+    prices: Prices | None = None
+    """If the owner declared them."""
     declared: bool = False
     """Whether the owner declared the model facts and prices; otherwise they were read from the model."""
     runs: Runs | None = None
@@ -277,7 +293,9 @@ def _facts(entry: Entry) -> dict[str, Any]:
     """What is known of the planner and its model, with the cost per task at the declared prices."""
     usage, cost = entry.usage, None
     if entry.prices is not None and (usd := usd_per_task(usage=usage, prices=entry.prices)) is not None:
-        cost = {"usd": usd, "prompt_price": entry.prices[0], "completion_price": entry.prices[1]}
+        cost = {"usd": usd, "prompt_price": entry.prices.prompt, "completion_price": entry.prices.completion}
+        if entry.prices.cached is not None:
+            cost["cached_price"] = entry.prices.cached
     facts = {
         "strategy": entry.strategy or None,
         "usage": dict(usage) or None,
@@ -292,16 +310,18 @@ def _facts(entry: Entry) -> dict[str, Any]:
     return {**known, "declared": True} if entry.declared and declared else known
 
 
-def usd_per_task(*, usage: Mapping[str, float], prices: tuple[float, float]) -> float | None:
+def usd_per_task(*, usage: Mapping[str, float], prices: Prices) -> float | None:
     """US dollars per task to nine decimals; None unless both numbers of tokens are known.
 
     Args:
         usage: means per task, as in `Entry`.
-        prices: US dollars per million prompt and completion tokens.
+        prices: as declared.
     """
     if not usage.keys() >= {"prompt_tokens", "completion_tokens"}:
         return None
-    return round((usage["prompt_tokens"] * prices[0] + usage["completion_tokens"] * prices[1]) / 1_000_000, 9)
+    cached = 0.0 if prices.cached is None else usage.get("cached_tokens", 0.0)
+    prompt = (usage["prompt_tokens"] - cached) * prices.prompt + cached * (prices.cached or 0.0)
+    return round((prompt + usage["completion_tokens"] * prices.completion) / 1_000_000, 9)
 
 
 def tokens_of(row: Mapping[str, Any]) -> float | None:

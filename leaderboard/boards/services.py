@@ -20,7 +20,16 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.packing import pack_predecessor
 from leaderboard.boards.policy import shown_runs, with_means
 from leaderboard.boards.rank_tests import scores_of, tests_of
-from leaderboard.boards.ranking import Entry, figures_of, rank_entries, ranked_means, read_metrics, runs_of, to_row
+from leaderboard.boards.ranking import (
+    Entry,
+    Prices,
+    figures_of,
+    rank_entries,
+    ranked_means,
+    read_metrics,
+    runs_of,
+    to_row,
+)
 from leaderboard.boards.signing.services import sign_when_possible, withdraw_rows
 from leaderboard.boards.task_values import keep_values
 from leaderboard.boards.version_changes import keep_changes
@@ -204,6 +213,7 @@ class _Source(NamedTuple):
     submission__planner__open_weights: bool | None
     submission__planner__prompt_price: float | None
     submission__planner__completion_price: float | None
+    submission__planner__cached_price: float | None
 
 
 def entries_of(evaluations: QuerySet[Evaluation]) -> list[Entry]:
@@ -219,7 +229,6 @@ def entry_of(evaluation: Evaluation) -> Entry:
 
 def _entry(source: _Source) -> Entry:
     finished = source.finished or source.state_since
-    prompt, completion = source.submission__planner__prompt_price, source.submission__planner__completion_price
     return Entry(
         planner=source.submission__planner__name,
         kind=source.submission__planner__kind,
@@ -240,7 +249,11 @@ def _entry(source: _Source) -> Entry:
         model_name=source.submission__planner__model_name,
         parameters=source.submission__planner__parameters,
         open_weights=source.submission__planner__open_weights,
-        prices=None if prompt is None or completion is None else (prompt, completion),
+        prices=Prices.of(
+            prompt=source.submission__planner__prompt_price,
+            completion=source.submission__planner__completion_price,
+            cached=source.submission__planner__cached_price,
+        ),
         declared=KINDS[source.submission__planner__kind].declares,
     )
 

@@ -507,6 +507,8 @@ class TaskResult(models.Model):
     prompt_tokens = models.PositiveIntegerField(null=True)
     """As reported by the planner."""
     completion_tokens = models.PositiveIntegerField(null=True)
+    cached_tokens = models.PositiveIntegerField(null=True)
+    """Those of the prompt that were read from a cache; null if none are reported."""
     plan_summary = models.CharField(max_length=400, blank=True)
     """Tool names in order, for the table."""
     record_digest = models.CharField(max_length=64, blank=True)

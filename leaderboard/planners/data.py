@@ -136,7 +136,20 @@ COMPLETION_PRICE = Number(
     template="",
 )
 
-PRICES: tuple[Field[Any], ...] = (PROMPT_PRICE, COMPLETION_PRICE)
+CACHED_PRICE = Number(
+    "cached_price",
+    label="Price per million cached prompt tokens (USD)",
+    noun="price of cached tokens",
+    help="US dollars for a million tokens of prompts that your service reads from its cache, if they cost less than "
+    "others.",
+    example=0.005,
+    least=0,
+    most=100_000,
+    unit="US dollars for a million tokens",
+    template="",
+)
+
+PRICES: tuple[Field[Any], ...] = (PROMPT_PRICE, COMPLETION_PRICE, CACHED_PRICE)
 DECLARED: tuple[Field[Any], ...] = (MODEL_NAME, PARAMETERS, OPEN_WEIGHTS, *PRICES)
 
 
@@ -152,8 +165,10 @@ def declared_values(data: PlannerData) -> dict[str, Any]:
 
 
 def price_problems(data: PlannerData) -> Errors:
-    """Errors if only one of the prices is given."""
+    """Errors if only one of the prices of prompts and answers is given, or that of cached tokens alone."""
     if (data[PROMPT_PRICE] is None) == (data[COMPLETION_PRICE] is None):
+        if data[PROMPT_PRICE] is None and data[CACHED_PRICE] is not None:
+            return {PROMPT_PRICE.name: ["Give the prices of all tokens: the cost needs them."]}
         return {}
     missing = PROMPT_PRICE if data[PROMPT_PRICE] is None else COMPLETION_PRICE
     return {missing.name: ["Give both prices or none: the cost needs both."]}

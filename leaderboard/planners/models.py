@@ -95,6 +95,8 @@ class Planner(models.Model):
     """US dollars per million prompt tokens, as its owner declares; None: not declared."""
     completion_price = models.FloatField(null=True, blank=True)
     """The same for completion tokens."""
+    cached_price = models.FloatField(null=True, blank=True)
+    """The same for prompt tokens that the service read from its cache; None: they cost as much as others."""
     licence = models.CharField(max_length=100, blank=True)
     """As its card says."""
     proven = models.BooleanField(default=False, db_default=False)

@@ -15,7 +15,7 @@ SUITE = suite_of("toolmini")
 SERVICES = tuple(sorted(PATHS))
 NATIVE = "native-tools"
 GATEWAY = "gateway"
-PRICES = {"prompt_price": 2.0, "completion_price": 10.0}
+PRICES = {"prompt_price": 2.0, "completion_price": 10.0, "cached_price": 0.5}
 
 
 @dataclass(frozen=True)

@@ -258,7 +258,9 @@ class SignedSite:
         common: dict[str, Any] = {
             "suite": "openagi", "task": f"t{task}", "request": f"Request {task}",
             "metric": "ViT" if task % 2 else "BERT",
-            "planner": PlannerCall(seconds=0.25 * (task + 1), prompt_tokens=100 + task, completion_tokens=7),
+            "planner": PlannerCall(
+                seconds=0.25 * (task + 1), prompt_tokens=100 + task, completion_tokens=7, cached_tokens=5 * task or None
+            ),
         }  # fmt: skip
         if task == 0:
             return ResultRecord(
@@ -286,15 +288,17 @@ class SignedSite:
             field: round(sum(getattr(entry, field) for entry in known) / len(known), 6)
             for field in ("seconds", "prompt_tokens", "completion_tokens")
         }
+        usage["cached_tokens"] = round(sum(entry.cached_tokens or 0 for entry in known) / len(known), 6)
         outcomes = [entry.outcome for entry in entries]
         replies = outcomes.count("scored") + outcomes.count("planner_fault")
-        usd = (usage["prompt_tokens"] * 2.5 + usage["completion_tokens"] * 10.0) / 1_000_000
+        uncached = usage["prompt_tokens"] - usage["cached_tokens"]
+        usd = (uncached * 2.5 + usage["cached_tokens"] * 0.25 + usage["completion_tokens"] * 10.0) / 1_000_000
         return {
             "rank": place, "rank_low": None, "rank_high": None, "planner": f"planner of {evaluation[-1]}",
             "kind": "bundled", "owner": f"user{evaluation[-1]}", "evaluation": evaluation,
             "finished": START.isoformat(), "samples": 2, "metrics": found["metrics"],
             "outcomes": found["outcomes"], "usage": usage, "readable": {"mean": 1.0, "tasks": replies},
-            "cost": {"usd": round(usd, 9), "prompt_price": 2.5, "completion_price": 10.0},
+            "cost": {"usd": round(usd, 9), "prompt_price": 2.5, "completion_price": 10.0, "cached_price": 0.25},
         }  # fmt: skip
 
     def _summary(self, rows: list[Document]) -> BoardSummary:
@@ -470,7 +474,7 @@ def entry_of(record: ResultRecord, *, salt: str, digest: str) -> TaskEntry:
         samples=list(scores_of_samples(record)), indicators=record.indicators,
         sample_indicators=indicators_of_samples(record),
         seconds=record.planner.seconds, prompt_tokens=record.planner.prompt_tokens,
-        completion_tokens=record.planner.completion_tokens,
+        completion_tokens=record.planner.completion_tokens, cached_tokens=record.planner.cached_tokens,
         record=record_commitment(salt=salt, task=record.task, digest=digest),
     )  # fmt: skip
 

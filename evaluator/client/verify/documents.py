@@ -73,6 +73,7 @@ class Cost(_Part):
     usd: FiniteFloat
     prompt_price: FiniteFloat
     completion_price: FiniteFloat
+    cached_price: FiniteFloat | None = None
 
 
 class Readable(_Part):

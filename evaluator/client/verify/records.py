@@ -202,6 +202,7 @@ def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
         pairs.append(("scores of samples", task.samples, list(scores_of_samples(record))))
     if task.seconds is not None:
         pairs.append(("seconds", task.seconds, record.planner and record.planner.seconds))
+        pairs.append(("cached tokens", task.cached_tokens, _cached_in(record)))
     for name, expected, found in pairs:
         if expected != found:
             report.mismatch(
@@ -216,6 +217,14 @@ def _compare(*, record: ResultRecord, one: Drawn, report: Report) -> None:
         if not math.isclose(mean, record.score, rel_tol=_SAME_SCORE, abs_tol=_SAME_SCORE):
             text = f"record of {_where(one)}: its score is not the mean of its samples"
             report.mismatch(_PART, text, expected=mean, found=record.score)
+
+
+def _cached_in(record: ResultRecord) -> int | None:
+    """The cached tokens of a record as results of tasks have them."""
+    call = record.planner
+    if call is None or call.prompt_tokens is None or not call.cached_tokens:
+        return None
+    return min(call.cached_tokens, call.prompt_tokens)
 
 
 def _compare_with_data(*, record: ResultRecord, data: "Regenerated", where: str, report: Report) -> None:

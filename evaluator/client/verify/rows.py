@@ -366,14 +366,24 @@ def _same_end(computed: float | None, shown: float | None) -> bool:
     return math.isclose(computed, shown, rel_tol=_SAME_END, abs_tol=_SAME_END)
 
 
+def _usage_of(task: TaskEntry, name: str) -> float | None:
+    """A figure of a task's usage; None if it has none. Prompts without cached tokens have 0."""
+    if name == "cached_tokens" and task.prompt_tokens is not None:
+        return task.cached_tokens or 0
+    value = getattr(task, name, None)
+    return value if isinstance(value, int | float) else None
+
+
 def _differing_usage(*, row: Row, tasks: Sequence[TaskEntry]) -> Iterable[tuple[str, object, object]]:
     for name, shown in row.usage.items():
-        known = [value for task in tasks if isinstance(value := getattr(task, name, None), int | float)]
+        known = [value for task in tasks if (value := _usage_of(task, name)) is not None]
         mean = sum(known) / len(known) if known else None
         if mean is None or abs(mean - shown) > _SAME_USAGE:
             yield f"{name} per task", mean, shown
     if row.cost is not None:
         prompt, completion = row.usage.get("prompt_tokens", 0.0), row.usage.get("completion_tokens", 0.0)
-        usd = (prompt * row.cost.prompt_price + completion * row.cost.completion_price) / _MILLION
+        cached = 0.0 if row.cost.cached_price is None else row.usage.get("cached_tokens", 0.0)
+        usd = (prompt - cached) * row.cost.prompt_price + cached * (row.cost.cached_price or 0.0)
+        usd = (usd + completion * row.cost.completion_price) / _MILLION
         if abs(usd - row.cost.usd) > 1e-9 + 1e-9 * abs(usd):
             yield "the cost per task", usd, row.cost.usd

@@ -349,6 +349,14 @@ class TaskEntry(Shape):
     completion_tokens: int | None
     record: Digest | None
     """`record_commitment` of the task's record; None if the task never ran."""
+    cached_tokens: int | None = None
+    """Those of the prompt that were read from a cache; absent if none are reported."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Keeps the digests of tasks without them unchanged.
+        fields: dict[str, object] = handler(self)
+        return {name: value for name, value in fields.items() if name != "cached_tokens" or value is not None}
 
 
 class RowDigests(Shape):

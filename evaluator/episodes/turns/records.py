@@ -1,6 +1,6 @@
 """The result record of a task from its episodes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.records import PlannerCall, Reason, ResultRecord
@@ -30,14 +30,19 @@ def indicators_of(transcript: Transcript) -> Mapping[str, float]:
 def calls_of(transcripts: Sequence[Transcript]) -> PlannerCall:
     """The sum of all planner calls."""
     turns = [turn for transcript in transcripts for turn in transcript.turns]
-    prompts = [turn.prompt_tokens for turn in turns if turn.prompt_tokens is not None]
-    completions = [turn.completion_tokens for turn in turns if turn.completion_tokens is not None]
     return PlannerCall(
         seconds=round(sum(turn.seconds for turn in turns), 6),
         tries=max((turn.tries for turn in turns), default=1),
-        prompt_tokens=sum(prompts) if prompts else None,
-        completion_tokens=sum(completions) if completions else None,
+        prompt_tokens=_sum(turn.prompt_tokens for turn in turns),
+        completion_tokens=_sum(turn.completion_tokens for turn in turns),
+        cached_tokens=_sum(turn.cached_tokens for turn in turns),
+        reasoning_tokens=_sum(turn.reasoning_tokens for turn in turns),
     )
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
 
 
 def record_of_samples(

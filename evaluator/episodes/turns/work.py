@@ -84,6 +84,8 @@ class OpenTurn:
     seconds: float = 0.0
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
     tries: int = 0
 
     def add(self, reply: TurnReply) -> None:
@@ -94,13 +96,16 @@ class OpenTurn:
         self.tries += call.tries
         self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
         self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
+        self.cached_tokens = _sum(self.cached_tokens, call.cached_tokens)
+        self.reasoning_tokens = _sum(self.reasoning_tokens, call.reasoning_tokens)
 
     def to_record(self, *, is_cut: bool) -> TurnRun:
         """The turn for the record."""
         return TurnRun(
             received=self.received, subgoals=list(self.subgoals), actions=[action.run for action in self.actions],
             error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
-            completion_tokens=self.completion_tokens, tries=max(1, self.tries),
+            completion_tokens=self.completion_tokens, cached_tokens=self.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens, tries=max(1, self.tries),
         )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ _TASK_COLUMNS = {
     "seconds": "planning_seconds",
     "prompt_tokens": "prompt_tokens",
     "completion_tokens": "completion_tokens",
+    "cached_tokens": "cached_tokens",
 }
 """Columns of results by field of `TaskEntry`."""
 

@@ -188,7 +188,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
         Fact(
             "tokens",
             "" if tokens is None else f"{tokens:,.0f}",
-            "" if tokens is None else f"{usage['prompt_tokens']:,.0f} in, {usage['completion_tokens']:,.0f} out",
+            "" if tokens is None else _tokens_in_words(usage),
         ),
         *(Fact(*fact) for fact in reliability_facts(row)),
         Fact(
@@ -223,9 +223,15 @@ def dollars_in_words(usd: float | None) -> str:
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
+def _tokens_in_words(usage: Mapping[str, float]) -> str:
+    cached = f" ({usage['cached_tokens']:,.0f} cached)" if usage.get("cached_tokens") else ""
+    return f"{usage['prompt_tokens']:,.0f} in{cached}, {usage['completion_tokens']:,.0f} out"
+
+
 def prices_in_words(cost: Mapping[str, float]) -> str:
-    """The declared prices of a cost: per million prompt and completion tokens."""
-    return f"${cost['prompt_price']:g} / ${cost['completion_price']:g}"
+    """The declared prices of a cost: per million prompt, cached and completion tokens."""
+    cached = f"${cost['cached_price']:g} cached / " if "cached_price" in cost else ""
+    return f"${cost['prompt_price']:g} / {cached}${cost['completion_price']:g}"
 
 
 def seconds_in_words(seconds: float | None) -> str:

@@ -57,11 +57,16 @@ def usage_fields(call: PlannerCall | None) -> dict[str, Any]:
     if call is None:
         return {}
     # Planners report tokens; an impossible number must not cost a result.
-    prompt, completion = (
+    prompt, completion, cached = (
         tokens if tokens is not None and 0 <= tokens <= _MOST_TOKENS else None
-        for tokens in (call.prompt_tokens, call.completion_tokens)
+        for tokens in (call.prompt_tokens, call.completion_tokens, call.cached_tokens)
     )
-    return {"planning_seconds": call.seconds, "prompt_tokens": prompt, "completion_tokens": completion}
+    return {
+        "planning_seconds": call.seconds,
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "cached_tokens": None if prompt is None or not cached else min(cached, prompt),
+    }
 
 
 class _Step(BaseModel):

@@ -37,16 +37,20 @@ class TaskUsage(Protocol):
     planning_seconds: float | None
     prompt_tokens: int | None
     completion_tokens: int | None
+    cached_tokens: int | None
 
 
 def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:
     """Means per task over the tasks with a value: `{"seconds": {"mean", "tasks"}, "prompt_tokens": ...,
-    "completion_tokens": ...}`, without fields that no task has."""
+    "completion_tokens": ...}`, without fields that no task has. Cached tokens, if any, are 0 for tasks that have only
+    prompt tokens."""
     tasks = list(results)
+    has_cached = any(task.cached_tokens for task in tasks)
     values: dict[str, list[float | None]] = {
         "seconds": [task.planning_seconds for task in tasks],
         "prompt_tokens": [task.prompt_tokens for task in tasks],
         "completion_tokens": [task.completion_tokens for task in tasks],
+        "cached_tokens": [task.cached_tokens or 0 for task in tasks if has_cached and task.prompt_tokens is not None],
     }
     known = {name: [value for value in column if value is not None] for name, column in values.items()}
     return {name: {"mean": sum(column) / len(column), "tasks": len(column)} for name, column in known.items() if column}
@@ -170,16 +174,16 @@ WITH new AS (
     INSERT INTO evaluations_taskresult (
         evaluation_id, attempt_id, task_id, accepted, updated, outcome, reason, reason_text, score, sample_scores,
         indicators, sample_indicators, episodes, causes, reading, seconds, planning_seconds, prompt_tokens,
-        completion_tokens, plan_summary, record_digest
+        completion_tokens, cached_tokens, plan_summary, record_digest
     )
     SELECT %(evaluation)s, %(attempt)s, task.id, false, STATEMENT_TIMESTAMP(), outcome, reason, reason_text, score,
            sample_scores, indicators, sample_indicators, episodes, causes, reading, seconds, planning_seconds,
-           prompt_tokens, completion_tokens, plan_summary, record_digest
+           prompt_tokens, completion_tokens, cached_tokens, plan_summary, record_digest
     FROM jsonb_to_recordset(%(rows)s) AS given (
         place integer, key text, outcome text, reason text, reason_text text, score float8, sample_scores float8[],
         indicators jsonb, sample_indicators jsonb, episodes jsonb, causes jsonb, reading jsonb,
-        seconds float8, planning_seconds float8, prompt_tokens integer, completion_tokens integer, plan_summary text,
-        record_digest text
+        seconds float8, planning_seconds float8, prompt_tokens integer, completion_tokens integer,
+        cached_tokens integer, plan_summary text, record_digest text
     )
     JOIN catalog_task task ON task.suite_id = %(suite)s AND task.key = given.key
     ORDER BY place

@@ -182,7 +182,7 @@ def _result(result: TaskResult) -> Row:
     names = ("evaluation_id", "outcome", "reason", "score", "seconds", "planning_seconds", "prompt_tokens")
     return {
         "task": result.task.key,
-        **{name: getattr(result, name) for name in (*names, "completion_tokens", "updated")},
+        **{name: getattr(result, name) for name in (*names, "completion_tokens", "cached_tokens", "updated")},
     }
 
 

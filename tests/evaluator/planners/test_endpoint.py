@@ -92,6 +92,14 @@ def test_a_plan_comes_back_with_its_token_counts():
     assert [tool["name"] for tool in seen[0]["tools"]] == ["Image Denoising", "Colorization"]
 
 
+def test_cached_and_reasoning_tokens_are_counted_apart():
+    usage = {"prompt_tokens": 70, "completion_tokens": 30, "cached_tokens": 60, "reasoning_tokens": 0}
+    with endpoint((200, json.dumps({"plan": "Image Denoising", "usage": usage}).encode())) as (url, _):
+        call = planner(url).plan(REQUEST).call
+    assert (call.prompt_tokens, call.completion_tokens) == (70, 30)
+    assert (call.cached_tokens, call.reasoning_tokens) == (60, None)
+
+
 @pytest.mark.parametrize(
     ("answer", "plan"),
     [

@@ -10,7 +10,7 @@ from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.services import create_token
-from tests.end_to_end.chat_planners import GATEWAY, NATIVE, SERVICES, SUITE, ChatEntry, answering_gold
+from tests.end_to_end.chat_planners import GATEWAY, NATIVE, PRICES, SERVICES, SUITE, ChatEntry, answering_gold
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL, make_toolmini
 from tests.leaderboard.queue.working import work_through
@@ -58,6 +58,10 @@ def test_every_service_is_published_with_the_figures_of_gold_plans(suite, entrie
     for name in (*SERVICES, NATIVE):
         assert rows[name]["metrics"] == rows[GOLD]["metrics"], name
         assert rows[name]["readable"]["mean"] == 1.0
+    # 90 tokens of prompts, 64 of which were cached, and 830 of answers.
+    assert rows["reasoning-chat"]["usage"]["cached_tokens"] == 64.0
+    assert rows["reasoning-chat"]["cost"] == {**PRICES, "usd": (26 * 2.0 + 64 * 0.5 + 830 * 10.0) / 1_000_000}
+    assert rows["old-chat"]["cost"] == {**PRICES, "usd": (90 * 2.0 + 30 * 10.0) / 1_000_000}
     # Later shards know from the first what the model refuses.
     known = [REFUSED.isdisjoint(request) for request in entries["reasoning-chat"].service.requests]
     assert known[-len(TASKS) :] == [True] * len(TASKS)

@@ -4,6 +4,8 @@ import pytest
 
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import publish
+from leaderboard.evaluations.models import TaskResult
+from leaderboard.evaluations.results.results import usage_of
 from leaderboard.planners.services import check_planner, enter_planner, validate_planner
 from leaderboard.platform.problems import FieldErrors
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_suite, make_summary
@@ -32,6 +34,8 @@ def test_what_is_declared_wrongly_is_refused_beside_its_field():
         ({"prompt_price": -1.0, "completion_price": 1.0}, "prompt_price"),
         ({"prompt_price": 1.0, "completion_price": float("inf")}, "completion_price"),
         ({"prompt_price": 1.0}, "completion_price"),
+        ({"cached_price": 1.0}, "prompt_price"),
+        ({**PRICES, "cached_price": -1.0}, "cached_price"),
         ({"completion_price": 0.0}, "prompt_price"),
     ):
         assert list(check_planner(endpoint(**declared))) == [field], declared
@@ -69,13 +73,14 @@ def test_a_bundled_planner_with_a_shipped_model_has_the_size_of_its_weights():
     assert "declared" not in row
 
 
-def published_row(*, tokens: bool = True, **declared) -> dict:
+def published_row(*, tokens: bool = True, cached: float = 0.0, **declared) -> dict:
     planner = make_planner(owner=make_user("ada"), endpoint_url="https://example.org/plan", **declared)
     summary = make_summary(0.7)
     if tokens:
         summary["usage"] = {
             "prompt_tokens": {"mean": 400.0, "tasks": 30},
             "completion_tokens": {"mean": 25.0, "tasks": 3},
+            **({"cached_tokens": {"mean": cached, "tasks": 30}} if cached else {}),
         }
     return content_of(publish(make_evaluation(planner=planner, suite=make_suite(), summary=summary))).rows[0]
 
@@ -85,6 +90,21 @@ def test_the_cost_is_tokens_at_the_declared_prices():
     assert row["cost"] == {"usd": 0.00125, "prompt_price": 2.5, "completion_price": 10.0}
     assert row["declared"] is True
     assert row["model_name"] == "Qwen3-8B"
+
+
+@pytest.mark.parametrize(("declared", "usd"), [({"cached_price": 0.25}, 0.000575), ({}, 0.00125)])
+def test_cached_tokens_have_a_price_of_their_own_if_it_is_declared(declared, usd):
+    row = published_row(cached=300.0, **PRICES, **declared)
+    assert row["cost"] == {"usd": usd, **PRICES, **declared}
+
+
+def test_tasks_without_cached_tokens_count_as_none_cached():
+    def task(prompt, cached):
+        return TaskResult(planning_seconds=1.0, prompt_tokens=prompt, completion_tokens=5, cached_tokens=cached)
+
+    usage = usage_of([task(100, 80), task(100, None), task(None, None)])
+    assert usage["cached_tokens"] == {"mean": 40.0, "tasks": 2}
+    assert "cached_tokens" not in usage_of([task(100, None)])
 
 
 @pytest.mark.parametrize("told", [{"tokens": False, **PRICES}, {"prompt_price": 2.5}, {}])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from evaluator.scoring.metrics.statistics import Interval
 from leaderboard.boards.histories import History, Measured, Version, gold_runs, histories_of, measure
-from leaderboard.boards.ranking import usd_per_task
+from leaderboard.boards.ranking import Prices, usd_per_task
 from leaderboard.boards.task_values import TaskFact, facts_of_suites
 from leaderboard.boards.versions import Change
 from leaderboard.boards.web.presenters import dollars_in_words, seconds_in_words
@@ -206,10 +206,8 @@ def _row(
 ) -> VersionRow:
     latest = version.latest
     usage = {name: mean["mean"] for name, mean in ((latest.summary or {}).get("usage") or {}).items()}
-    prompt, completion = planner.prompt_price, planner.completion_price
-    usd = None
-    if prompt is not None and completion is not None:
-        usd = usd_per_task(usage=usage, prices=(prompt, completion))
+    prices = Prices.of(prompt=planner.prompt_price, completion=planner.completion_price, cached=planner.cached_price)
+    usd = None if prices is None else usd_per_task(usage=usage, prices=prices)
     tokens = usage.get("prompt_tokens", 0.0) + usage.get("completion_tokens", 0.0)
     own = getattr(latest, "own_worker_run", None)
     return VersionRow(

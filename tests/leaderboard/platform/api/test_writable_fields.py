@@ -22,7 +22,7 @@ WRITABLE = {
         "api", "reasoning_effort", "answer_tokens", "streamed",
         "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
         "remove_header", "plans", "description", "model_id", "revision", "checkpoint_digest", "strategy",
-        "model_name", "parameters", "open_weights", "prompt_price", "completion_price",
+        "model_name", "parameters", "open_weights", "prompt_price", "completion_price", "cached_price",
     },
     "CheckpointInput": {"file"},
     "UploadInput": {"bytes"},
