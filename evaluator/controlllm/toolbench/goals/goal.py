@@ -297,10 +297,11 @@ def says(*, text: str, pattern: Literal) -> Verdict | Pair:
     """Whether a literal has the meaning that a pattern requires; a pair where the rules are undecided."""
     if isinstance(pattern, Verbatim):
         return compare_verbatim(pattern.text, text)
-    if isinstance(pattern, Action):
-        return compare_actions(pattern.name, text)
     kind = "question"
-    if isinstance(pattern, Object):
+    if isinstance(pattern, Action):
+        kind = "action"
+        verdict, why = compare_actions(pattern.name, text)
+    elif isinstance(pattern, Object):
         kind = "object"
         verdict, why = compare_objects(pattern.name, text, pattern.attributes)
     elif isinstance(pattern, Asking):

@@ -13,6 +13,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     LONGEST_PHRASE,
     Category,
     Concept,
+    concept_of,
     concepts,
     lemma,
     lists,
@@ -20,6 +21,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     words_of,
 )
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms
+from evaluator.controlllm.toolbench.meaning.words import may_be_verb
 
 _POLITE = re.compile(
     r"^(?:(?:please|hey|hello|hi|so|ok|okay|well|now) )*"
@@ -47,7 +49,15 @@ _OF_WHO_OR_WHAT = re.compile(r"^\W*(?:who|what)\b")
 _HEDGES = re.compile(
     r"\bmost (?=likely|probable|probably|plausible)|^between (?=the )"
     r"|\bfollow (?=image|picture|photo|photograph|scene|file|question|text)"
+    r"|\b(?:different|various|several) "
+    r"(?=(?:kind|type|sort|variety|object|item|thing|element|way|aspect|animal|colou?r)\b)"
+    r"|(?<=\bwhich )one |(?<=\bcan )one (?!see)|(?<=\bmay )one |(?<=\bcould )one |(?<=\bshould )one |(?<=\bwould )one "
 )
+_ANY_OBJECT = re.compile(
+    r"\b(?:what|which) (?:item|object|thing) "
+    r"(?=(?:be|do|have|can|may|will|should) (?:the|an?|this|that|these|those|he|she|they)\b)"
+)
+_LONGEST_COMPOUND = 3
 _PLAIN_VERBS = frozenset({"give", "take", "get", "help", "show", "from", "about"})
 _PARTICLES = frozenset(
     {"to", "about", "with", "for", "by", "from", "at", "on", "in", "into", "through", "after", "off"}
@@ -64,6 +74,8 @@ class Frame:
 
     asks: frozenset[str]
     """What it asks for, by the names of `lexicon/asks.toml`; empty if only a verb says so ("What does it eat?")."""
+    order: tuple[str, ...]
+    """Its asks in the order of its words; the same ones in another order may ask for something else."""
     content: tuple[Concept, ...]
     """The concepts it asks about, in order, without duplicates and plain words."""
     is_yes_or_no: bool
@@ -89,11 +101,13 @@ class Frame:
 def frame_of(text: str) -> Frame:
     """Parse a question."""
     sentence = _HEDGES.sub("", polite_removed(" ".join(base_forms(text))))
+    sentence = _ANY_OBJECT.sub("what ", sentence)
     is_yes_or_no = bool(_YES_OR_NO.search(sentence)) and not _INTERROGATIVE.match(sentence)
     sentence, excludes = _EXCLUSIONS.subn(" not ", sentence)
     marked = with_asks(sentence)
-    asks = frozenset(_ASK.findall(marked))
-    asks = (asks - weak_asks()) or asks
+    found = tuple(dict.fromkeys(_ASK.findall(marked)))
+    order = tuple(ask for ask in found if ask not in weak_asks()) or found
+    asks = frozenset(order)
     words = [word for word in marked.split() if not _ASK.fullmatch(word)]
     implied = frozenset().union(*(_implied().get(ask, frozenset()) for ask in asks))
     content = tuple(concept for concept in dict.fromkeys(concepts_in(words)) if concept.name not in implied)
@@ -103,14 +117,19 @@ def frame_of(text: str) -> Frame:
         asks = frozenset({"existence"})
     # An unknown word may be a verb in a question; in a prompt it is more likely an object.
     is_question = is_yes_or_no or bool(_INTERROGATIVE.match(sentence))
-    verbal = _VERBAL | ({Category.UNKNOWN} if is_question else set())
     lowered = text.lower()
     return Frame(
         asks=asks,
+        order=order,
         content=content,
         is_yes_or_no=is_yes_or_no,
         is_negated=bool(excludes) or not _NEGATIONS.isdisjoint(words),
-        has_verb=any(concept.category in verbal for concept in content) or not _PLAIN_VERBS.isdisjoint(words),
+        has_verb=any(
+            concept.category in _VERBAL
+            or (is_question and concept.category is Category.UNKNOWN and may_be_verb(concept.name))
+            for concept in content
+        )
+        or not _PLAIN_VERBS.isdisjoint(words),
         asks_for_subject=bool(_OF_SUBJECT.match(lowered)) if _OF_WHO_OR_WHAT.match(lowered) else None,
         is_passive=any(lemma(match["participle"]) not in plain_words() for match in _PASSIVE.finditer(lowered)),
         particles=_particles(marked.split()),
@@ -133,7 +152,7 @@ def _places(words: Sequence[str]) -> dict[str, str]:
     for start, word in enumerate(words):
         if word in prepositions:
             after = concepts_in(words[start + 1 : start + 5])
-            if after and after[0].category is Category.THING:
+            if after and after[0].category in {Category.THING, Category.UNKNOWN}:
                 places[after[0].name] = prepositions[word]
     return places
 
@@ -165,16 +184,34 @@ def concepts_in(words: Sequence[str], *, plain: frozenset[str] | None = None) ->
     start = 0
     while start < len(words):
         for size in range(min(LONGEST_PHRASE, len(words) - start), 0, -1):
-            concept = known.get(tuple(words[start : start + size]))
+            phrase = tuple(words[start : start + size])
+            concept = known.get(phrase) or (_compound(phrase) if words[start] not in skipped else None)
             if concept is not None and (size > 1 or words[start] not in skipped):
                 sequence.append(concept)
                 start += size
                 break
         else:
             if words[start] not in skipped:
-                sequence.append(Concept(words[start], Category.UNKNOWN))
+                sequence.append(concept_of(words[start]))
             start += 1
     return sequence
+
+
+@lru_cache(maxsize=65536)
+def _compound(phrase: tuple[str, ...]) -> Concept | None:
+    """The thing that WordNet calls by a phrase; none if it begins with a quality, number or relation ("old man")."""
+    if not 1 < len(phrase) <= _LONGEST_COMPOUND:
+        return None
+    first = concepts().get(phrase[:1])
+    if first is not None and first.category in {Category.QUALITY, Category.NUMBER, Category.RELATION}:
+        return None
+    concept = concept_of(" ".join(phrase))
+    return concept if concept.category is Category.THING else None
+
+
+def concept_of_name(word: str) -> Concept:
+    """The concept of one word in base form."""
+    return concepts().get((word,)) or concept_of(word)
 
 
 def with_asks(sentence: str) -> str:

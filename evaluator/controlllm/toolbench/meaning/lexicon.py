@@ -1,15 +1,20 @@
-"""The lexicon of general English, in `lexicon/*.toml`.
+"""Words and their concepts: the lexicon in `lexicon/*.toml`, and WordNet for the words that it does not list.
 
-Written from general knowledge; a missing word makes a verdict undecided, never wrong.
+The lexicon was written from general knowledge. It has priority: its lines are what pictures and requests about them
+mean, where the usual sense of a word in WordNet may be another.
 """
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import NamedTuple
+
+from evaluator.controlllm.toolbench.meaning import words
+from evaluator.controlllm.toolbench.meaning.wordnet import PartOfSpeech
+from evaluator.controlllm.toolbench.meaning.words import CONCRETE, base_of, domain_of, is_kind_of, usual_sense
 
 FOLDER = Path(__file__).parent / "lexicon"
 PERSONS = frozenset({"person", "man", "woman", "child", "boy", "girl", "baby", "couple", "family"})
@@ -31,15 +36,20 @@ class Category(StrEnum):
     """The lexicon does not have the word."""
 
 
-class Concept(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Concept:
     """The common meaning of synonyms."""
 
-    name: str
-    """The first synonym, or the unknown word."""
+    name: str = field(compare=False)
+    """The first synonym on a line of the lexicon, or the word itself."""
     category: Category
     dimension: str = ""
-    """For a quality: qualities of one dimension exclude each other. For a thing: `objects`, `roles`, `places` or
-    `parts`."""
+    """For a quality: qualities of one dimension exclude each other. For a thing of the lexicon: `objects`, `roles`,
+    `places` or `parts`."""
+    key: str | int = ""
+    """What equal concepts share: a name, or a synset of WordNet."""
+    is_listed: bool = False
+    """Whether the lexicon has it."""
 
 
 @cache
@@ -64,10 +74,9 @@ def words_of(name: str, section: str = "") -> Mapping[str, frozenset[str]]:
 
 @lru_cache(maxsize=65536)
 def lemma(word: str) -> str:
-    """The base form of a lower-case English word: irregular forms by list, others by rule.
+    """The base form of a lower-case English word: as the lexicon has it, else as WordNet has it, else by rule.
 
-    A rule whose result the lexicon has takes precedence. The base form of an unknown word may be odd, but is the same
-    for all its inflections.
+    The base form of a word that neither has may be odd, but is the same for all its inflections.
     """
     if word in _irregular():
         return _irregular()[word]
@@ -81,7 +90,7 @@ def lemma(word: str) -> str:
                 return stem
             if len(stem) > 2 and stem[-1] == stem[-2] and stem[:-1] in vocabulary:
                 return stem[:-1]
-    return _by_rule(word)
+    return base_of(word) or _by_rule(word)
 
 
 def _by_rule(word: str) -> str:
@@ -118,11 +127,58 @@ def _vocabulary() -> frozenset[str]:
 def concepts() -> Mapping[tuple[str, ...], Concept]:
     """Every name of the lexicon in base forms, with its concept."""
     by_name: dict[tuple[str, ...], Concept] = {}
-    for category, names, dimension in _synonyms():
-        concept = Concept(names[0], category, dimension)
+    for names, concept in _lines():
         for name in names:
             by_name.setdefault(tuple(lemma(word) for word in name.split()), concept)
     return by_name
+
+
+def _lines() -> Iterator[tuple[list[str], Concept]]:
+    for category, names, dimension in _synonyms():
+        yield names, Concept(names[0], category, dimension, key=names[0], is_listed=True)
+
+
+@lru_cache(maxsize=65536)
+def concept_of(word: str) -> Concept:
+    """The concept of a word in base form that no line of the lexicon has.
+
+    Words with the same usual sense in WordNet have the same concept, and the lexicon's if a line has one of them. A
+    word without a usual sense, or without one of a concrete thing, is of unknown category: it never tells two texts
+    apart.
+    """
+    sense = usual_sense(word)
+    if sense is None:
+        return Concept(word, Category.UNKNOWN, key=word)
+    if sense.synset in _by_synset():
+        return _by_synset()[sense.synset]
+    is_thing = sense.part is PartOfSpeech.NOUN and domain_of(sense) in CONCRETE
+    return Concept(word, Category.THING if is_thing else Category.UNKNOWN, key=sense.synset)
+
+
+@cache
+def _by_synset() -> Mapping[int, Concept]:
+    """The lexicon's concepts by the usual senses of their names."""
+    parts = {
+        Category.THING: PartOfSpeech.NOUN,
+        Category.DOING: PartOfSpeech.VERB,
+        Category.QUALITY: PartOfSpeech.ADJECTIVE,
+    }
+    others = words_of_other_senses()
+    excluded = {sense.synset for word in others.values() if (sense := usual_sense(word)) is not None}
+    by_synset: dict[int, Concept] = {}
+    for names, concept in _lines():
+        for name in names if concept.category in parts else ():
+            sense = usual_sense(name, parts[concept.category])
+            if sense is not None and sense.synset not in excluded:
+                by_synset.setdefault(sense.synset, concept)
+    return by_synset
+
+
+def words_of_other_senses() -> Mapping[str, str]:
+    """For names of the lexicon a synonym of their usual sense in WordNet, where it is another one."""
+    senses = table("exceptions")["other_senses"]
+    assert isinstance(senses, Mapping)
+    return senses
 
 
 @cache
@@ -197,14 +253,26 @@ def compound_modifiers() -> frozenset[str]:
 
 def may_be(wanted: Concept, given: Concept) -> bool:
     """Whether a `given` thing may be the `wanted` one: a kind of it, or a person in a role."""
-    if wanted.name in kinds_of(given.name):
+    if wanted.name in kinds_of(given.name) or is_kind_of(given.name, wanted.name):
         return True
     return "roles" in {wanted.dimension, given.dimension} and bool(PERSONS & {wanted.name, given.name})
 
 
 def are_related(first: Concept, second: Concept) -> bool:
     """Whether one is a kind of the other."""
-    return first.name in kinds_of(second.name) or second.name in kinds_of(first.name)
+    if first.name in kinds_of(second.name) or second.name in kinds_of(first.name):
+        return True
+    return is_kind_of(first.name, second.name) or is_kind_of(second.name, first.name)
+
+
+def are_apart(first: Concept, second: Concept) -> bool:
+    """Whether two things surely are not the same thing under two names.
+
+    The lexicon's lines are; of others, those that WordNet tells apart.
+    """
+    if first.is_listed and second.is_listed:
+        return not are_related(first, second)
+    return words.are_apart(first.name, second.name)
 
 
 @cache

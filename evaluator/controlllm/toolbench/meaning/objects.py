@@ -3,18 +3,23 @@
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
-from evaluator.controlllm.toolbench.meaning.frames import EXCLUDING, concepts_in
+from evaluator.controlllm.toolbench.meaning.frames import EXCLUDING, concept_of_name, concepts_in
 from evaluator.controlllm.toolbench.meaning.lexicon import (
     Category,
     Concept,
+    are_apart,
+    are_related,
     compound_modifiers,
     lemma,
     may_be,
+    vague_doings,
     words_of,
 )
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
+from evaluator.controlllm.toolbench.meaning.words import may_mean
 
 MOST_BESIDE = 3
 """Words beside the head noun that a condition may have."""
@@ -94,15 +99,20 @@ def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> 
 
 def _compare_heads(*, wanted: Name, given: Name, is_in_request: bool) -> Finding:
     """Compare names with different heads. `is_in_request`: whether the request has the words before the given head."""
-    if Category.UNKNOWN not in {wanted.head.category, given.head.category}:
-        if may_be(wanted.head, given.head) and is_in_request:
-            return Verdict.UNDECIDED, f"a {given.head.name} is only one kind of {wanted.head.name}"
+    first, second = wanted.head, given.head
+    is_compound = not second.is_listed and " " in second.name and concept_of_name(second.name.split()[-1]) == first
+    if is_compound and not is_in_request:
+        # A police car or school bus is not what the request calls a car or bus.
         return DIFFERENT
-    if given.head.category is not Category.UNKNOWN:
-        # The request's word is rare. A known name is that of another object or of a hypernym.
-        is_hypernym = given.head in wanted.before
-        return (Verdict.UNDECIDED, f"the rules do not know “{wanted.head.name}”") if is_hypernym else DIFFERENT
-    return Verdict.UNDECIDED, f"the rules do not know whether “{given.head.name}” is “{wanted.head.name}”"
+    if Category.UNKNOWN not in {first.category, second.category}:
+        if may_be(first, second) and is_in_request:
+            return Verdict.UNDECIDED, f"a {second.name} is only one kind of {first.name}"
+        if are_apart(first, second) or (first.is_listed and second.is_listed):
+            return DIFFERENT
+    elif second.is_listed and not are_related(first, second) and second not in wanted.before:
+        # The request's word is rare. A known name is that of another object.
+        return DIFFERENT
+    return Verdict.UNDECIDED, f"the rules do not know whether “{second.name}” is “{first.name}”"
 
 
 def _joined(name: str) -> str:
@@ -121,7 +131,8 @@ def name_of(text: str) -> Name | None:
     if not words:
         return None
     *before, head = concepts_in(words, plain=frozenset())
-    words_before = frozenset(words[:-1] if before else ())
+    # A listed name of several words is one name; of others, those before the last may make it something else.
+    words_before = frozenset(words[:-1] if before or not head.is_listed else ())
     return Name(
         head=head,
         before=frozenset(before),
@@ -137,29 +148,51 @@ _ACTION_FILLERS = words_of("plain_words", "actions")["fillers"]
 
 
 @lru_cache(maxsize=65536)
-def compare_actions(wanted: str, given: str) -> Verdict:
+def compare_actions(wanted: str, given: str) -> Finding:
     """Whether `given` names the wanted action; words such as "movement" or "training" do not count.
 
-    It must have all wanted words in any inflection, or the verb and most of the others, and at most three words more:
-    the whole request is no condition.
+    It is the same with all wanted words in any inflection, or the verb and most of the others, and at most three words
+    more: the whole request is no condition. Other words leave it undecided, unless the rules know that they name
+    another object, or another doing with the same object.
     """
     if names_file(given) or (EXCLUDING.search(given.lower()) and not EXCLUDING.search(wanted.lower())):
-        return Verdict.DIFFERENT
+        return DIFFERENT
     first, second = _forms(wanted), _forms(given)
     if not first or not second or len(_WORD.findall(given.lower())) > len(first) + MOST_BESIDE:
-        return Verdict.DIFFERENT
+        return DIFFERENT
+    stems = tuple(first)
     # "glassblowing" is "blowing glass".
-    compounds = {first[0] + first[1], first[1] + first[0]} if len(first) == 2 else set()
-    if set(first) <= set(second) or (len(second) == 1 and second[0] in compounds):
-        return Verdict.SAME
-    doing = {_stem(word) for word in _WORD.findall(wanted.lower()) if word.endswith("ing")}
-    most = len(set(second)) * 3 >= len(set(first)) * 2
-    return Verdict.of(set(second) < set(first) and doing <= set(second) and most)
+    compounds = {stems[0] + stems[1], stems[1] + stems[0]} if len(stems) == 2 else set()
+    if set(first) <= set(second) or (len(second) == 1 and not compounds.isdisjoint(second)):
+        return SAME
+    if set(second) < set(first):
+        doing = {_stem(word) for word in _WORD.findall(wanted.lower()) if word.endswith("ing")}
+        most = len(second) * 3 >= len(first) * 2
+        return SAME if doing <= set(second) and most else DIFFERENT
+    missing = [base for stem, base in first.items() if stem not in second]
+    extra = [base for stem, base in second.items() if stem not in first]
+    is_rest_equal = len(missing) == len(extra) == 1
+    if any(_are_two_actions(old, new, is_rest_equal=is_rest_equal) for old, new in product(missing, extra)):
+        return DIFFERENT
+    return Verdict.UNDECIDED, f"it says “{' '.join(extra)}” and not “{' '.join(missing)}”"
 
 
-def _forms(phrase: str) -> tuple[str, ...]:
+def _are_two_actions(wanted: str, given: str, *, is_rest_equal: bool) -> bool:
+    """Whether the rules know that an action with one word is not that with the other."""
+    first, second = concept_of_name(wanted), concept_of_name(given)
+    if first.category is second.category is Category.THING:
+        is_object = {first.dimension, second.dimension} <= {"objects", ""}
+        return is_object and are_apart(first, second) and not may_mean(wanted, given)
+    if not is_rest_equal or first == second or may_mean(wanted, given):
+        return False
+    are_doings = first.category is second.category is Category.DOING
+    return are_doings and vague_doings().isdisjoint({first.name, second.name})
+
+
+def _forms(phrase: str) -> dict[str, str]:
+    """The stems of the words that count, in order, with their base forms."""
     words = _WORD.findall(phrase.lower().replace("-", " "))
-    return tuple(_stem(word) for word in words if word not in _ACTION_FILLERS)
+    return {_stem(word): lemma(word) for word in words if word not in _ACTION_FILLERS}
 
 
 @lru_cache(maxsize=8192)

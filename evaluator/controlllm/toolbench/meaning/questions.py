@@ -15,6 +15,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     PERSONS,
     Category,
     Concept,
+    are_apart,
     are_related,
     lists,
     may_be,
@@ -25,11 +26,13 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
 )
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
+from evaluator.controlllm.toolbench.meaning.words import are_of_one_origin, senses_of
 
 _DISTINCTIVE = frozenset({Category.QUALITY, Category.RELATION, Category.NUMBER})
 """Dropping or adding a word of these categories makes another question."""
 _PLACED = frozenset({Category.THING, Category.DOING, Category.RELATION, Category.UNKNOWN})
 _VERBS = frozenset({Category.DOING, Category.RELATION})
+_NAMES = frozenset({Category.THING, Category.UNKNOWN})
 _SYMMETRIC = frozenset({"next to", "opposite"})
 """Relations that hold in both directions."""
 _OF_THINGS = frozenset({"contents", "seen"})
@@ -71,6 +74,8 @@ def compare_frames(*, wanted: Frame, given: Frame) -> Finding:
         return DIFFERENT if is_near else (Verdict.UNDECIDED, "only one of them excludes or denies something")
     asks = _compare_asks(wanted=wanted, given=given, is_near=is_near)
     content = _compare_content(missing=missing, extra=extra, is_near=is_near)
+    if content == DIFFERENT and _may_be_placed_in_other_words(missing, extra, given):
+        content = Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
     if Verdict.DIFFERENT in {asks[0], content[0]}:
         return DIFFERENT
     if Verdict.UNDECIDED in {asks[0], content[0]}:
@@ -83,6 +88,12 @@ def compare_frames(*, wanted: Frame, given: Frame) -> Finding:
     return SAME
 
 
+def _may_be_placed_in_other_words(missing: list[Concept], extra: list[Concept], given: Frame) -> bool:
+    """Whether only relations are missing, and a preposition may say the same (next to the curb, by the curb)."""
+    is_placed = "near" in given.places.values()
+    return is_placed and not extra and all(concept.category is Category.RELATION for concept in missing)
+
+
 def _share(content: tuple[Concept, ...], unshared: list[Concept]) -> float:
     """Share of the concepts that both have."""
     return 1 - len(unshared) / len(content) if content else 1.0
@@ -93,6 +104,8 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
     only_wanted, only_given = first - second, second - first
     words = f"one asks for {_words(only_wanted or first)}, the other for {_words(only_given or second)}"
     unlike: Finding = DIFFERENT if is_near else (Verdict.UNDECIDED, words)
+    if first == second and wanted.order != given.order and not first <= weak_asks():
+        return Verdict.UNDECIDED, f"it asks for {_words(second)} in another order"
     if first == second:
         return SAME if first or wanted.is_yes_or_no == given.is_yes_or_no else unlike
     if first & second:
@@ -112,7 +125,7 @@ def _compare_asks(*, wanted: Frame, given: Frame, is_near: bool) -> Finding:
 
 def _ask_by_doing(first: Frame, second: Frame) -> bool:
     """Whether only the first asks for the object of a verb ("What does the dog eat?")."""
-    unshared = (concept for concept in first.content if concept not in second.content)
+    unshared, _ = left_over(first.content, second.content)
     return not first.asks and any(concept.category is Category.DOING for concept in unshared)
 
 
@@ -157,8 +170,10 @@ def _quoted(concepts: list[Concept]) -> str:
 
 
 def _are_two_things(first: Concept, second: Concept) -> bool:
-    is_thing = first.category is second.category is Category.THING
-    return is_thing and first.dimension == second.dimension == "objects" and not are_related(first, second)
+    if not first.category is second.category is Category.THING:
+        return False
+    are_objects = all(not concept.is_listed or concept.dimension == "objects" for concept in (first, second))
+    return are_objects and are_apart(first, second)
 
 
 def _exclude(first: Concept, second: Concept) -> bool:
@@ -172,27 +187,34 @@ def _exclude(first: Concept, second: Concept) -> bool:
     ):
         return True
     is_role = "roles" in {first.dimension, second.dimension} and bool(PERSONS & {first.name, second.name})
-    return first.category is second.category is Category.THING and not is_role and not are_related(first, second)
+    return first.category is second.category is Category.THING and not is_role and are_apart(first, second)
 
 
 def left_over(wanted: tuple[Concept, ...], given: tuple[Concept, ...]) -> tuple[list[Concept], list[Concept]]:
     """The concepts of only the wanted and of only the given text.
 
-    Unknown words of one stem are equal, and so are a word and its parts ("salt shaker").
+    Words of one origin are equal ("celebrate", "celebration"), and so are a word and its parts ("salt shaker").
     """
 
     def unshared(concepts: tuple[Concept, ...], others: tuple[Concept, ...]) -> list[Concept]:
-        stems = {_stem(other.name) for other in others}
         return [
             concept
             for concept in concepts
-            if concept not in others and (concept.category is Category.NUMBER or _stem(concept.name) not in stems)
+            if concept not in others
+            and (concept.category is Category.NUMBER or not any(_say_the_same(concept, other) for other in others))
         ]
 
     missing, extra = unshared(wanted, given), unshared(given, wanted)
     if "".join(concept.name for concept in missing) == "".join(concept.name for concept in extra):
         return [], []
     return missing, extra
+
+
+def _say_the_same(first: Concept, second: Concept) -> bool:
+    """Whether two words are one in two parts of speech: as WordNet has it, or by their stems if it lacks one."""
+    if senses_of(first.name) and senses_of(second.name):
+        return first.name == second.name or are_of_one_origin(first.name, second.name)
+    return _stem(first.name) == _stem(second.name)
 
 
 @lru_cache(maxsize=16384)
@@ -210,12 +232,25 @@ def is_reversed(wanted: Frame, given: Frame) -> bool:
     """
     if wanted.particles and given.particles and wanted.particles != given.particles:
         return True
+    if _are_swapped(wanted, given):
+        return True
     if not (wanted.has_verb or given.has_verb):
         return _is_inverted(wanted, given)
     if wanted.is_passive != given.is_passive or _is_inverted(wanted, given):
         return True
     common = [concept for concept in wanted.content if concept in given.content and concept.category in _PLACED]
     return _sides(wanted, common) != _sides(given, common)
+
+
+def _are_swapped(wanted: Frame, given: Frame) -> bool:
+    """Whether things change their order and their prepositions: what bird is in the cage, what cage is the bird in."""
+    if wanted.places.keys() == given.places.keys():
+        return False
+    first, second = (
+        [concept for concept in frame.content if concept in other.content and concept.category in _NAMES]
+        for frame, other in ((wanted, given), (given, wanted))
+    )
+    return first != second
 
 
 def _is_inverted(wanted: Frame, given: Frame) -> bool:
@@ -245,6 +280,8 @@ MOST_AROUND = 12
 """Most words before and after a verbatim copy of a text ("Please answer this question: ...")."""
 LEAST_SHARE = 0.4
 """Share of the wanted concepts below which a text is different, and from which it is undecided."""
+_PARAPHRASING = frozenset({Category.UNKNOWN, Category.DOING, Category.THING})
+_TIMES = frozenset({"day_time", "brightness"})
 _NEEDED = frozenset({Category.THING, Category.NUMBER, Category.DOING})
 _DISTINCT = frozenset({"colour", "size", "age", "modernity", "side", "heat", "brightness"})
 
@@ -269,20 +306,30 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
         for concept in missing
         if not any(are_related(concept, other) or may_be(concept, other) for other in extra)
     ]
-    if first and len(unmet) == len(first):
+    if first and len(unmet) == len(first) and are_known((*unmet, *extra)):
         return DIFFERENT
     if frame_of(wanted).is_negated != frame_of(given).is_negated:
         return Verdict.UNDECIDED, "only one of them excludes or denies something"
     if not missing and not extra:
         is_clear = not is_reversed(frame_of(wanted), frame_of(given))
         return SAME if is_clear else (Verdict.UNDECIDED, "it is not clear who does it to whom")
-    may_paraphrase = any(concept.category in {Category.UNKNOWN, Category.DOING} for concept in extra)
+    if any(_are_two_things(old, new) or _are_opposed(old, new) for old, new in product(unmet, extra)):
+        return DIFFERENT
     is_needed = any(concept.category in _NEEDED or concept.dimension in _DISTINCT for concept in unmet)
+    may_paraphrase = any(concept.category in _PARAPHRASING or concept.dimension in _TIMES for concept in extra)
     if is_needed and not may_paraphrase:
         return DIFFERENT
-    if 1 - len(unmet) / max(len(first), 1) < LEAST_SHARE:
+    if 1 - len(unmet) / max(len(first), 1) < LEAST_SHARE and len(extra) * 2 < len(unmet):
         return DIFFERENT
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+
+
+def _are_opposed(first: Concept, second: Concept) -> bool:
+    """Whether two qualities or two numbers exclude each other."""
+    if first.category is not second.category:
+        return False
+    is_quality = first.category is Category.QUALITY and first.dimension == second.dimension
+    return first.category is Category.NUMBER or (is_quality and first.dimension in _DISTINCT)
 
 
 @lru_cache(maxsize=16384)

@@ -13,6 +13,9 @@ _FILE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|mp4|avi|mov|mkv|webm|mp3|
 _APOSTROPHE = "\N{RIGHT SINGLE QUOTATION MARK}"
 _WORD = re.compile(r"[a-zäöüß0-9]+(?:'[a-z]+)?")
 _IS = frozenset({"what", "who", "where", "when", "how", "why", "there", "here", "it", "he", "she", "that"})
+_ACRONYMS = {"US": "united states", "USA": "united states", "UK": "united kingdom", "TV": "tv"}
+"""Names that are other words in lower case ("tell us"), or have dots."""
+_ACRONYM = re.compile(r"\b(?:U\.?S\.?A|U\.?S|U\.?K|T\.?V)\b")
 _ONE_MANY = re.compile(r"\(e?s\)")
 
 
@@ -32,7 +35,10 @@ def _without_files(text: str, *, instead: str) -> str:
 @lru_cache(maxsize=65536)
 def base_forms(text: str) -> tuple[str, ...]:
     """The words of a text in base forms, without file names; "isn't" is two words."""
-    plain = _ONE_MANY.sub("", _without_files(text[:LONGEST], instead=" ").lower().replace(_APOSTROPHE, "'"))
+    plain = _without_files(text[:LONGEST], instead=" ")
+    if not plain.isupper():
+        plain = _ACRONYM.sub(lambda match: _ACRONYMS[match[0].replace(".", "")], plain)
+    plain = _ONE_MANY.sub("", plain.lower().replace(_APOSTROPHE, "'"))
     plain = plain.replace("-", " ").replace("_", " ")
     return tuple(form for word in _WORD.findall(plain) for form in _split(word))
 

@@ -100,11 +100,13 @@ def build(folder: Path) -> bytes:
     senses: dict[str, list[tuple[tuple[str, int], int]]] = defaultdict(list)
     for name, part in _PARTS.items():
         for lemma, offsets in _read_index(folder / f"index.{name}"):
-            of_part = [
-                ((part, offset), counts.get((part, lemma, number), 0)) for number, offset in enumerate(offsets, 1)
-            ]
-            senses[lemma] += of_part
+            known = {key for key, _ in senses[lemma]}
+            for number, offset in enumerate(offsets, 1):
+                # Spellings with and without a hyphen may have the same sense.
+                if (part, offset) not in known:
+                    senses[lemma].append(((part, offset), counts.get((part, lemma, number), 0)))
     lemmas = sorted(senses)
+    number_of_lemma = {lemma: number for number, lemma in enumerate(lemmas)}
     number_of_sense: dict[tuple[str, tuple[str, int]], int] = {}
     for lemma in lemmas:
         for key, _ in senses[lemma]:
@@ -132,6 +134,7 @@ def build(folder: Path) -> bytes:
         "frequencies": _bytes("H", (min(count, _MOST_COUNTED) for lemma in lemmas for _, count in senses[lemma])),
         "domains": bytes(synset.domain for synset in synsets.values()),
         "domain_names": "\n".join(_DOMAINS).encode(),
+        "names": _bytes("I", (number_of_lemma[synset.words[0]] for synset in synsets.values())),
         **_joined("hypernyms", above),
         **_joined("antonyms", (sorted(antonyms[number]) for number in every_sense)),
         **_joined("derivations", (sorted(derivations[number]) for number in every_sense)),
@@ -145,7 +148,7 @@ def _read_data(path: Path) -> Iterable[tuple[int, _Synset]]:
     for line in _lines(path):
         offset, domain, kind, size, *fields = line.partition(" | ")[0].split()
         end = int(size, 16) * 2
-        words = [_MARKER.sub("", word).replace("_", " ").lower() for word in fields[:end:2]]
+        words = [_plain(_MARKER.sub("", word).lower()) for word in fields[:end:2]]
         pointers = [
             _Pointer(symbol, ("a" if part == "s" else part, int(target)), int(words_at[:2], 16), int(words_at[2:], 16))
             for symbol, target, part, words_at in _by_four(fields[end + 1 :], int(fields[end]))
@@ -162,7 +165,7 @@ def _read_index(path: Path) -> Iterable[tuple[str, list[int]]]:
     """Each lemma with the offsets of its synsets, the most frequent first."""
     for line in _lines(path):
         lemma, _, size, *fields = line.split()
-        yield lemma.replace("_", " "), [int(offset) for offset in fields[-int(size) :]]
+        yield _plain(lemma), [int(offset) for offset in fields[-int(size) :]]
 
 
 def _read_counts(path: Path) -> dict[tuple[str, str, int], int]:
@@ -172,8 +175,13 @@ def _read_counts(path: Path) -> dict[tuple[str, str, int], int]:
     for line in path.read_text(encoding="utf-8").splitlines():
         key, number, count = line.split()
         lemma, _, rest = key.partition("%")
-        counts[parts[rest[0]], lemma.replace("_", " "), int(number)] = int(count)
+        counts[parts[rest[0]], _plain(lemma), int(number)] = int(count)
     return counts
+
+
+def _plain(lemma: str) -> str:
+    """A lemma with spaces between its words, also where WordNet has hyphens."""
+    return lemma.replace("_", " ").replace("-", " ")
 
 
 def _read_irregular(folder: Path) -> list[str]:

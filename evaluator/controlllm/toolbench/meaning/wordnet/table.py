@@ -45,7 +45,7 @@ class Sense(NamedTuple):
 
 
 class WordNet:
-    """The lemmas of WordNet with their senses and relations. Lemmas are in lower case, with spaces between words."""
+    """The lemmas of WordNet with their senses and relations. Lemmas are in lower case, with spaces for hyphens."""
 
     def __init__(self, content: bytes) -> None:
         header, _, rest = zlib.decompress(content).partition(b"\n")
@@ -59,7 +59,7 @@ class WordNet:
         self._counts = _numbers("H", self._sections.pop("frequencies"))
         self._domains = self._sections.pop("domains")
         self._domain_names = self._sections.pop("domain_names").decode().split("\n")
-        self._lemma_of_sense: Sequence[int] | None = None
+        self._names = _numbers("I", self._sections.pop("names"))
         self._hypernyms = _Lists(self._sections, "hypernyms")
         self._antonyms = _Lists(self._sections, "antonyms")
         self._derivations = _Lists(self._sections, "derivations")
@@ -88,6 +88,10 @@ class WordNet:
     def antonyms(self, sense: Sense) -> tuple[int, ...]:
         """Synsets of the opposites of a sense."""
         return tuple(self._antonyms[sense.number])
+
+    def name(self, synset: int) -> str:
+        """The first of the synonyms."""
+        return self._lemmas[self._names[synset]]
 
     def hypernyms(self, synset: int) -> tuple[int, ...]:
         """The synsets directly above, of classes and of instances; for an adjective those it is similar to."""

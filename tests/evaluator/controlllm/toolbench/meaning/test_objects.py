@@ -12,7 +12,7 @@ OBJECTS = [
     ("car", "the cars", SAME),
     ("car", "car in the image", SAME),
     ("car", "automobile", SAME),
-    ("tv", "television set", UNDECIDED),
+    ("tv", "television set", SAME),
     ("person", "people", SAME),
     ("baseball glove", "glove", SAME),
     ("prayer rug", "prayer rugs", SAME),
@@ -127,11 +127,23 @@ ACTIONS = [
     ("archery", "Is there any archery in the video_1.mp4?", DIFFERENT),
     ("archery", "please tell me whether there is archery", DIFFERENT),
     ("archery", "not archery", DIFFERENT),
-    ("archery", "swimming", DIFFERENT),
+    # In other words.
+    ("playing guitar", "strumming a guitar", UNDECIDED),
+    ("riding a bike", "cycling", UNDECIDED),
+    ("archery", "shooting arrows", UNDECIDED),
+    ("archery", "swimming", UNDECIDED),
+    ("hugging", "embracing", UNDECIDED),
+    ("washing hair", "shampooing", UNDECIDED),
+    ("flipping pancake", "flooble", UNDECIDED),
+    # Another object, or another doing with the same object.
+    ("playing guitar", "playing violin", DIFFERENT),
+    ("kicking ball", "throwing ball", DIFFERENT),
+    ("feeding birds", "feeding fish", DIFFERENT),
+    ("playing guitar", "guitar", DIFFERENT),
 ]
 
 
 def test_a_condition_names_the_action_and_hardly_more(subtests):
     for wanted, given, verdict in ACTIONS:
         with subtests.test(case=wanted):
-            assert compare_actions(wanted, given) is verdict
+            assert compare_actions(wanted, given)[0] is verdict
