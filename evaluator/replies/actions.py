@@ -2,7 +2,7 @@
 
 1. Steps are named `s1`, `s2`, ... in the order of the text, unless the form names them.
 2. A tool's name is looked up verbatim, then among the aliases, then ignoring case, blanks, hyphens and underscores.
-   Unknown names are kept, for the checks to report.
+   Unknown names are kept, for the checks to report; a text with a tag, a brace or a line break is no name.
 3. A text argument is kept verbatim. A list becomes its items joined by ", ", any other value its JSON text. An empty
    value counts as a missing argument.
 4. A list of outputs names the outputs of the tool's signature in order; additional outputs, and all outputs of an
@@ -23,6 +23,7 @@ from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntax
 from evaluator.core.tools.types import ResourceType
 
 _GENERATED = re.compile(r"<GEN(?:ERATED)?>-([0-9]{1,9})")
+_NO_NAME = re.compile(r"[{}\n]|<[^<>]*>|<\|")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,11 @@ def unused_outputs(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[
 
 
 def tool_name(*, written: str, context: PlanContext, where: str, tolerated: list[str]) -> str:
-    """The catalogue's name of a tool (rule 2)."""
+    """The catalogue's name of a tool (rule 2).
+
+    Raises:
+        PlanSyntaxError: the text is no name.
+    """
     catalogue = context.known or context.catalogue
     if written in catalogue:
         return written
@@ -79,6 +84,8 @@ def tool_name(*, written: str, context: PlanContext, where: str, tolerated: list
         tools = catalogue.tools.values()
         name = next((tool.name for tool in tools if sought in map(spelling, (tool.name, *tool.aliases))), None)
     if name is None:
+        if _NO_NAME.search(written):
+            raise PlanSyntaxError(f"{short(written)} is no name of a tool", where=where)
         return written
     tolerated.append(f"{where}: read {short(written)} as {name!r}")
     return name

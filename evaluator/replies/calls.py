@@ -1,7 +1,7 @@
 """From the tool calls of a language model, in any dialect (`evaluator.replies.dialects`), to a plan.
 
 A step has its call's id, and its outputs are `<call id>.<output>`; the n-th call without an id is `call_n`. Arguments
-are a JSON object or its text, also encoded twice or written as a Python literal.
+are a JSON object or its text, also encoded twice, in a code fence, or written as a Python literal.
 
 A value refers to another call if it is
 
@@ -25,6 +25,7 @@ from evaluator.core.plans.literals import kind_of, load_json, load_literal, refu
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
+from evaluator.replies.envelope import opened
 
 _MARKED = re.compile(r"\$?\{\{?\s*([^{}]+?)\s*\}\}?|<([^<>]+)>|\$(.+)", re.DOTALL)
 _NUMBERED = re.compile(
@@ -127,6 +128,9 @@ def arguments_of(*, value: object, where: str, tolerated: list[str]) -> Mapping[
 
 
 def _decoded(text: str, *, where: str, tolerated: list[str]) -> object:
+    if text.lstrip().startswith("```"):
+        text, notes = opened(text)
+        tolerated += [f"{where}: {note}" for note in notes]
     try:
         return load_json(text)
     except PlanSyntaxError as error:

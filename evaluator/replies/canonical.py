@@ -7,8 +7,8 @@ Grammar (JSON)::
     value   = "$" resource | reference | literal text
 
 Without `outputs`, the tool's outputs are named `<id>.<output>`. `answers` may be omitted if the request does not
-specify its answers: these are then the outputs that no step uses. Remarks, such as `thought` or `comment`, are ignored.
-All of this is recorded as tolerated.
+specify its answers: these are then the outputs that no step uses. Remarks, such as `thought` or `confidence`, are
+ignored. All of this is recorded as tolerated.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,13 @@ from evaluator.replies.actions import unused_outputs
 FORM = "plan/1"
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
 _STEP_KEYS = frozenset({"id", "tool", "inputs", "outputs"})
-REMARKS = frozenset({"thought", "thoughts", "reasoning", "rationale", "explanation", "comment", "description", "notes"})
+REMARKS = frozenset(
+    {
+        *("thought", "thoughts", "reasoning", "reason", "rationale", "explanation", "analysis", "justification"),
+        *("comment", "comments", "description", "note", "notes", "summary", "title", "purpose"),
+        *("confidence", "usage", "model", "metadata"),
+    }
+)
 """Keys that structured outputs add to a plan or step."""
 
 

@@ -15,8 +15,11 @@ References are kept verbatim: the paper's `<GEN>-k`, `<TOOL-GEN>-tool-type-i` an
 code's `<GENERATED>-k` and `<TOOL-GENERATED>-tool-type-i`, file names. `evaluator.replies.actions` converts actions to
 steps.
 
+Actions of which none has outputs are tool calls with the ids `s1`, `s2`, ...: their values refer to each other by the
+rules of `evaluator.replies.calls`.
+
 Tolerated and recorded: several candidates of a subtask, of which the first is taken; missing inputs or outputs; unknown
-keys.
+keys, unless inputs are missing and one of them could be meant.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,6 +27,7 @@ from collections.abc import Iterator, Mapping
 from evaluator.core.plans.literals import a_list, a_text, kind_of, load_json
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.replies.actions import Action, plan_of
+from evaluator.replies.calls import Call, plan_of_calls
 
 FORM = "ControlLLM actions"
 _TOOL = ("tool", "tool_name")
@@ -47,6 +51,13 @@ def parse_controlllm(*, value: object, context: PlanContext) -> ParsedPlan:
     actions = [
         _action(raw=raw, where=where, tolerated=tolerated) for raw, where in _calls(value=value, tolerated=tolerated)
     ]
+    if actions and all(action.outputs is None for action in actions):
+        calls = [
+            Call(tool=action.tool, arguments=action.inputs, where=action.where, id=f"s{number}")
+            for number, action in enumerate(actions, start=1)
+        ]
+        tolerated += [f"{call.where}: no outputs; named them by {call.id}" for call in calls]
+        return plan_of_calls(calls=calls, context=context, form=FORM, tolerated=tolerated)
     return plan_of(actions=actions, context=context, form=FORM, tolerated=tolerated)
 
 
@@ -92,6 +103,8 @@ def _action(*, raw: JsonObject, where: str, tolerated: list[str]) -> Action:
     if not isinstance(tool, str) or not tool:
         raise PlanSyntaxError(f"the tool's name must be a non-empty text, not {kind_of(tool)}", where=where)
     key, inputs = _one_of(raw=raw, keys=_INPUTS, where=where)
+    if inputs is None and (values := [name for name in unknown if raw[name] and isinstance(raw[name], Mapping | list)]):
+        raise PlanSyntaxError(f"the values must be under 'inputs' or 'args', not under {values[0]!r}", where=where)
     arguments = _inputs(value=inputs, where=f"{where}.{key}", tolerated=tolerated)
     key, outputs = _one_of(raw=raw, keys=_OUTPUTS, where=where)
     results = None if outputs is None else _outputs(value=outputs, where=f"{where}.{key}", tolerated=tolerated)

@@ -57,7 +57,7 @@ _CHANNEL_END = re.compile(r"<\|(?:end|return|call)\|>")
 _BARE_CHANNELS = re.compile(r"\Aanalysis(?=\S|\s)")
 _BARE_FINAL = re.compile(r"assistant\s?final")
 """Channels whose special tokens a tokenizer dropped: `analysis...assistantfinal...`."""
-_ANSWER = re.compile(r"<(answer|final_answer|final|plan|output|response|result)>", re.IGNORECASE)
+_ANSWER = re.compile(r"<(answer|final_answer|final|plan|output|response|result|json|code)>", re.IGNORECASE)
 BACKTICKS = r"`{3}"
 """Pattern of a fence of backticks, as it encloses a single value."""
 _FENCE_LINE = re.compile(r"^[ \t]*(?P<mark>`{3,}|~{3,})[ \t]*(?P<label>[\w+#.:-]*)[ \t]*\r?$", re.MULTILINE)
@@ -138,17 +138,16 @@ def trimmed(text: str) -> tuple[str, Notes]:
     """A text without invisible characters around it, and without end marks at its end."""
     bare = text.strip().strip(_INVISIBLE).strip() if text.strip()[:1] in _INVISIBLE or _ends_invisibly(text) else text
     notes: Notes = () if bare == text else ("envelope: invisible characters",)
-    body = bare.rstrip()
+    end, cut = len(bare), len(bare)
     while True:
-        start = max(0, len(body) - _END_WITHIN)
-        marks = [mark for mark in _END.finditer(body, start) if mark.end() == len(body)]
+        while end and bare[end - 1].isspace():
+            end -= 1
+        marks = [mark for mark in _END.finditer(bare, max(0, end - _END_WITHIN), end) if mark.end() == end]
         if not marks:
-            break
-        body = body[: marks[-1].start()].rstrip()
-        bare = body
+            return bare[: end if cut < len(bare) else cut], notes
+        end = cut = marks[-1].start()
         note = f"envelope: end mark {marks[-1][0]}"
         notes = notes if note in notes else (*notes, note)
-    return bare, notes
 
 
 def _ends_invisibly(text: str) -> bool:

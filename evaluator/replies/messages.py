@@ -1,8 +1,9 @@
 """The content of whole messages and responses, as services return them: text and tool calls.
 
 Responses: Chat Completions (`choices`), Responses API (`output`), Anthropic (`content` blocks), Gemini (`candidates`,
-`parts`), Bedrock (`output.message`), Ollama (`message`), LangChain (`kwargs` or `data` of a serialized message), and
-the events of a stream. Reasoning and thoughts are left out and recorded. A list of calls is a message without text.
+`parts`), Bedrock (`output.message`), Ollama (`message`, `response`), LangChain (`kwargs` or `data` of a serialized
+message), Vercel's AI SDK (`toolCalls`), text completions (`text`, `generated_text`, `generation`), and the events of a
+stream. Reasoning and thoughts are left out and recorded. A list of calls is a message without text.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +18,14 @@ from evaluator.replies.dialects.objects import call_of, dialect_of, kind_in
 _TEXT_TYPES = ("text", "output_text", "refusal", "message")
 _REASONING_TYPES = ("thinking", "redacted_thinking", "reasoning", "reasoning_content", "summary_text")
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+_COMPLETIONS = (
+    ("generated_text", frozenset({"generated_text", "details"})),
+    ("generation", frozenset({"generation", "prompt_token_count", "generation_token_count", "stop_reason"})),
+    ("text", frozenset({"text", "index", "logprobs", "finish_reason", "stop_reason", "prompt_logprobs", "token_ids"})),
+)
+"""Keys of text completions: the one with the text, and all."""
 _OTHER_TURNS = ("user", "system", "tool", "developer", "human", "function")
+_CALLS = ("tool_calls", "toolCalls")
 _MAX_DEPTH = 8
 
 
@@ -151,6 +159,11 @@ def _read(value: object, *, where: str, into: Content, depth: int) -> bool:
         if not _read(content, where=place, into=into, depth=depth + 1):
             raise PlanSyntaxError("this is no message", where=place)
         return True
+    if (completion := _completion(value)) is not None:
+        into.envelopes.append("completion")
+        into.texts.append(completion)
+        into.finish = str(value.get("finish_reason") or value.get("stop_reason") or into.finish)
+        return True
     if _is_message(value):
         _read_message(value, where=where, into=into, depth=depth)
         return True
@@ -189,8 +202,18 @@ def _inner(value: Mapping[str, object]) -> tuple[str, object] | None:
     return None
 
 
+def _completion(value: Mapping[str, object]) -> str | None:
+    """The text of a completion; None for any other value."""
+    if "done" in value and isinstance(text := value.get("response"), str):  # Ollama
+        return text
+    for key, keys in _COMPLETIONS:
+        if isinstance(text := value.get(key), str) and value.keys() <= keys and (key != "text" or len(value) > 1):
+            return text
+    return None
+
+
 def _is_message(value: Mapping[str, object]) -> bool:
-    if "tool_calls" in value or isinstance(value.get("parts"), list):
+    if not value.keys().isdisjoint(_CALLS) or isinstance(value.get("parts"), list):
         return True
     if isinstance(value.get("function_call"), Mapping) and "args" not in value["function_call"]:  # type: ignore[operator]  # checked
         return True
@@ -213,8 +236,9 @@ def _read_message(value: Mapping[str, object], *, where: str, into: Content, dep
             _read_parts(content, where=place, into=into, depth=depth + 1)
         elif content is not None:
             raise PlanSyntaxError(f"the content is a text or a list of parts, not {kind_of(content)}", where=place)
-    place = f"{where}.tool_calls".removeprefix(".")
-    calls = value.get("tool_calls")
+    key = next((key for key in _CALLS if value.get(key) is not None), _CALLS[0])
+    place = f"{where}.{key}".removeprefix(".")
+    calls = value.get(key)
     if calls is not None and not isinstance(calls, list):
         raise PlanSyntaxError(f"tool calls are a list, not {kind_of(calls)}", where=place)
     # LangChain repeats calls of the content as calls of the message.
@@ -253,7 +277,7 @@ def _read_list(items: list[object], *, where: str, into: Content, depth: int) ->
 def _is_part(value: object) -> bool:
     if not isinstance(value, Mapping):
         return False
-    if kind_in(value, *_TEXT_TYPES, *_REASONING_TYPES) or dialect_of(value) is not None:
+    if kind_in(value, *_TEXT_TYPES, *_REASONING_TYPES) or dialect_of(value) is not None or "generated_text" in value:
         return True
     return value.keys() <= {"text", "thought", "thoughtSignature"} or "reasoningContent" in value
 
@@ -273,7 +297,7 @@ def _read_parts(items: list[object], *, where: str, into: Content, depth: int) -
             into.dialects.append(dialect)
         elif kind_in(item, "message") and "content" in item:
             _read_message(item, where=place, into=into, depth=depth + 1)
-        elif isinstance(text := item.get("text", item.get("refusal")), str):
+        elif isinstance(text := item.get("text", item.get("refusal", item.get("generated_text"))), str):
             into.envelopes.append("content parts")
             into.texts.append(text)
         else:

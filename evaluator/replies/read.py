@@ -70,7 +70,8 @@ MAX_TEXT = 1024 * 1024
 _DECOMPOSITION = "this is a task decomposition, which says what to produce and not with which tools; it is no plan"
 _WRAPPERS = ("plan", "answer", "output", "result", "response", "final_answer", "tools", "sequence")
 """Keys under which structured outputs put a plan."""
-_PRINT = re.compile(r"^[ \t]*print[ \t]*\(", re.MULTILINE)
+_PRINT = re.compile(r"^[ \t]*(?:print|final_answer)[ \t]*\(", re.MULTILINE)
+_MOST_FENCES = 50
 _MAX_NESTING = 6
 """Envelopes within envelopes."""
 
@@ -233,6 +234,8 @@ class _Reader:
     def _fenced(self, blocks: tuple[Block, ...], *, outside: str) -> ParsedPlan:
         final = [block for block in blocks if block.is_final]
         candidates = final if len(final) == 1 else list(blocks)
+        if len(candidates) > _MOST_FENCES:
+            raise PlanSyntaxError(f"there are {len(candidates)} code fences; at most {_MOST_FENCES} are read")
         plans: list[ParsedPlan] = []
         problem: PlanSyntaxError | None = None
         for block in candidates:
@@ -303,7 +306,7 @@ class _Reader:
         if looks_like_assignments(text) and _PRINT.search(text) is None:
             return False
         tool = pythonic.first_tool(text)
-        return tool is not None and (tool == "print" or spelling(tool) in known_names(self._context))
+        return tool is not None and (tool in pythonic.OUTPUTS or spelling(tool) in known_names(self._context))
 
     def _bare(self, text: str) -> ParsedPlan:
         start = text.lstrip()

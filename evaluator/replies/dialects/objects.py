@@ -10,7 +10,8 @@ bedrock     `toolUse: {name, input, toolUseId}`                                 
 gemini      `functionCall: {name, args, id}`                                      Gemini API
 langchain   `type: tool_call`, `name`, `args`, `id`                               LangChain messages
 cohere      `tool_name`, `parameters`, `tool_call_id`                             Command models
-agent       `action`, `action_input`                                              LangChain's JSON agent
+vercel      `toolName`, `input` or `args`, `toolCallId`                            Vercel's AI SDK
+agent       `action`, `action_input`; `tool`, `tool_input`                        LangChain's JSON agent
 parallel    `recipient_name: functions.<name>`, `parameters`                      OpenAI's multi_tool_use
 named       `name` and one of `arguments`, `parameters`, `args`, `input`, `kwargs`  Hermes, Qwen, Mistral, Llama, xLAM
 named       `function: <name>` and one of the same                                Llama, Granite
@@ -26,6 +27,7 @@ from evaluator.replies.calls import Call
 JsonObject = Mapping[str, object]
 
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "kwargs")
+_AGENT = (("action", "action_input"), ("tool", "tool_input"), ("tool_name", "tool_input"))
 _CALL_TYPES = ("function", "tool_call", "function_call", "tool_use", "tool")
 
 
@@ -94,6 +96,18 @@ def _gemini(value: JsonObject, where: str) -> Call:
     return _reader("name", "args", "id", inside=_gemini_key(value) or "functionCall")(value, where)
 
 
+def _vercel(value: JsonObject, where: str) -> Call:
+    return _reader("toolName", "input" if "input" in value else "args", "toolCallId")(value, where)
+
+
+def _agent_keys(value: JsonObject) -> tuple[str, str] | None:
+    return next((keys for keys in _AGENT if value.keys() >= set(keys)), None)
+
+
+def _agent(value: JsonObject, where: str) -> Call:
+    return _reader(*(_agent_keys(value) or _AGENT[0]), "id")(value, where)
+
+
 def _named(value: JsonObject, where: str) -> Call:
     key = "name" if "name" in value else "function"
     keys = [argument for argument in _ARGUMENTS if argument in value]
@@ -132,7 +146,8 @@ _DIALECTS: dict[str, tuple[_Keys, Callable[[JsonObject, str], Call]]] = {
         lambda value: "tool_name" in value and "parameters" in value,
         _reader("tool_name", "parameters", "tool_call_id", "id"),
     ),
-    "agent": (lambda value: "action" in value and "action_input" in value, _reader("action", "action_input", "id")),
+    "vercel": (lambda value: "toolName" in value and ("input" in value or "args" in value), _vercel),
+    "agent": (lambda value: _agent_keys(value) is not None, _agent),
     "parallel": (lambda value: "recipient_name" in value, _reader("recipient_name", "parameters", "id")),
     "langchain": (
         lambda value: kind_in(value, "tool_call") and "name" in value and "args" in value,

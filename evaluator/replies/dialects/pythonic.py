@@ -3,12 +3,15 @@
 Grammar::
 
     calls    = "[" call { "," call } [","] "]" | call { (";" | line break | ",") call }
-    call     = [ name "=" ] [ "print(" ] tool "(" [ argument { "," argument } [","] ] ")" [ ")" ]
+    call     = [ name "=" ] ( tool "(" [ argument { "," argument } [","] ] ")" | output "(" call ")" )
+             | output "(" name ")"
+    output   = "print" | "final_answer"
     argument = [ name "=" ] value
     value    = literal | call | name { "." name }
 
-A nested call precedes the call that takes its result. A bare name refers to the call of that target or id. Used by
-Llama 4, LFM, Gemma (`tool_code`) and others.
+A nested call precedes the call that takes its result. A bare name refers to the call of that target or id. What
+`final_answer` gives must be what no other call takes, because that is the plan's answer. Used by Llama 4, LFM, Gemma
+(`tool_code`), smolagents and others.
 """
 
 import re
@@ -18,12 +21,14 @@ from evaluator.replies.calls import Call
 
 _TOOL = re.compile(r"[A-Za-z_][\w.-]*(?=\s{0,20}\()")
 _BEGINNING = re.compile(
-    r"\s*\[?\s*(?:[A-Za-z_]\w*\s{0,20}=\s{0,20})?(?:print\s{0,20}\(\s{0,20})?(?P<tool>[A-Za-z_][\w.-]*)\s{0,20}\("
+    r"\s*\[?\s*(?:[A-Za-z_]\w*\s{0,20}=\s{0,20})?(?:(?:print|final_answer)\s{0,20}\(\s{0,20})?(?P<tool>[A-Za-z_][\w.-]*)\s{0,20}\("
 )
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s{0,20}=(?!=)")
 _NAME = re.compile(r"[A-Za-z_$][\w.-]*")
 _CONSTANTS = frozenset({"True", "False", "None", "true", "false", "null"})
-_WRAPPER = "print"
+_FINAL = "final_answer"
+OUTPUTS = frozenset({"print", _FINAL})
+"""Functions that are no tools, but output a result."""
 
 
 def first_tool(text: str) -> str | None:
@@ -45,6 +50,8 @@ class _Reader(Scanner):
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._calls: list[Call] = []
+        self._taken: set[str] = set()
+        self._final: str | None = None
 
     def calls(self) -> tuple[Call, ...]:
         bracketed = self.take("[")
@@ -56,6 +63,9 @@ class _Reader(Scanner):
             self.expect("]", after="the calls")
         if not self.at_end():
             raise self.fail(f"expected the end after the calls, found {self.found()}")
+        unused = {call.id for call in self._calls} - self._taken
+        if self._final is not None and unused != {self._final}:
+            raise self.fail(f"the final answer is {self._final}, and not the only result that no call takes")
         return tuple(self._calls)
 
     def _statement(self) -> None:
@@ -76,9 +86,16 @@ class _Reader(Scanner):
             raise self.fail(f"expected a call, found {self.found()}")
         self.index = match.end()
         self.expect("(", after=f"the tool {match[0]}")
-        if match[0] == _WRAPPER and depth == 0:
-            call_id = self._call(target=target, depth=depth)
-            self.expect(")", after="a call")
+        if match[0] in OUTPUTS and depth == 0:
+            self.peek()
+            name = None if _TOOL.match(self.text, self.index) else _NAME.match(self.text, self.index)
+            if name is not None:
+                self.index = name.end()
+            call_id = name[0] if name is not None else self._call(target=target, depth=depth + 1)
+            if name is not None and name[0] not in {call.id for call in self._calls}:
+                raise self.fail(f"no call before this gives {name[0]}")
+            self.expect(")", after="a result")
+            self._final = call_id if match[0] == _FINAL else self._final
             return call_id
         named: dict[str, object] = {}
         positional: list[object] = []
@@ -112,10 +129,13 @@ class _Reader(Scanner):
     def _value(self, *, depth: int) -> object:
         self.peek()
         if _TOOL.match(self.text, self.index):
-            return self._call(target=None, depth=depth + 1)
+            call_id = self._call(target=None, depth=depth + 1)
+            self._taken.add(call_id)
+            return call_id
         name = _NAME.match(self.text, self.index)
         if name is not None and name[0] not in _CONSTANTS:
             self.index = name.end()
+            self._taken.add(name[0])
             return name[0]
         if self.peek() == "[":
             self.index += 1

@@ -11,16 +11,18 @@ mistral     `[TOOL_CALLS]` JSON, or `[TOOL_CALLS]name[ARGS]` JSON               
 llama       `<|python_tag|>` JSON or calls; `<function=name>` JSON `</function>`           Llama 3, 4
 deepseek    `<｜tool▁call▁begin｜>` ... `<｜tool▁sep｜>` ... `<｜tool▁call▁end｜>`              DeepSeek V3, R1
 kimi        `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>` JSON           Kimi K2
+functionary `>>>name` JSON; `<|recipient|>name<|content|>` JSON                            Functionary
 marked      JSON or Python calls between the marks of `_MARKS`                             others
 ==========  =============================================================================  ====================
 
-The last mark may be missing where the content is JSON or Python, which shows that the call is complete.
+JSON arguments may follow the tool's name, also in a code fence, as Hunyuan writes them. The last mark may be missing
+where the content is JSON or Python, which shows that the call is complete.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluator.core.plans.literals import Scanner, kind_of, short
 from evaluator.core.plans.model import PlanSyntaxError
@@ -77,12 +79,26 @@ _KIMI = re.compile(r"<\|tool_call_begin\|>")
 _KIMI_ARGUMENTS = re.compile(r"<\|tool_call_argument_begin\|>")
 _KIMI_END = re.compile(r"<\|tool_call_end\|>")
 _KIMI_AROUND = re.compile(r"<\|tool_calls_section_(?:begin|end)\|>")
+_FUNCTIONARY = re.compile(
+    r"^>>>(?P<name>[A-Za-z_][\w.-]*)[ \t]*\n|<\|recipient\|>\s{0,9}(?P<recipient>[A-Za-z_][\w.-]*)\s{0,9}<\|content\|>",
+    re.MULTILINE,
+)
+_FUNCTIONARY_AROUND = re.compile(r"<\|from\|>\s{0,9}assistant|<\|stop\|>")
+_TO_ALL = "all"
+"""Functionary's recipient of texts."""
+_NAME_AND_JSON = re.compile(
+    r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```)?\s*", re.DOTALL
+)
 _KIMI_ID = re.compile(r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]+?)(?::\d+)?)\s*")
 
 
 def has_marks(text: str) -> bool:
     """Whether a text has the opening mark of any dialect."""
     return _ANY.search(text) is not None
+
+
+_EMPTY = re.compile(r"<tool_calls>\s*</tool_calls>")
+"""What is left of marks around marks."""
 
 
 def calls_in(text: str) -> MarkedCalls | None:
@@ -94,7 +110,9 @@ def calls_in(text: str) -> MarkedCalls | None:
     for read in _READERS:
         marked = read(text)
         if marked is not None:
-            return marked
+            if not marked.calls:
+                raise PlanSyntaxError("there is no call between the marks")
+            return replace(marked, outside=_EMPTY.sub("", marked.outside))
     return None
 
 
@@ -177,6 +195,9 @@ def calls_in_body(body: str, *, where: str) -> Iterator[Call]:
     """
     if pythonic.first_tool(body) is not None and not body.lstrip().startswith(("{", "[{")):
         yield from pythonic.calls_of(body)
+        return
+    if (named := _NAME_AND_JSON.fullmatch(body)) is not None:
+        yield Call(tool=named["name"], arguments=named["json"], where=where)
         return
     scanner = Scanner(body)
     while not scanner.at_end():
@@ -275,7 +296,7 @@ def _mistral(text: str) -> MarkedCalls | None:
 
 def _deepseek(text: str) -> MarkedCalls | None:
     bodies, outside = _between(text, _DEEPSEEK, _DEEPSEEK_END)
-    if not bodies:
+    if not bodies or _INVOKE.search(text):
         return None
     calls = []
     for number, (_, body) in enumerate(bodies, start=1):
@@ -308,12 +329,38 @@ def _kimi(text: str) -> MarkedCalls | None:
     return MarkedCalls("kimi", tuple(calls), _KIMI_AROUND.sub("", outside))
 
 
-_READERS: tuple[Callable[[str], MarkedCalls | None], ...] = (_kimi, _deepseek, _mistral, _marked, _invoke, _function)
+def _functionary(text: str) -> MarkedCalls | None:
+    marks = list(_FUNCTIONARY.finditer(text))
+    calls: list[Call] = []
+    outside = [text[: marks[0].start()]] if marks else []
+    for mark, end in zip(marks, [*(mark.start() for mark in marks[1:]), len(text)], strict=False):
+        name = mark["name"] or mark["recipient"]
+        body = _FUNCTIONARY_AROUND.sub("", text[mark.end() : end]).strip()
+        if name == _TO_ALL:
+            outside.append(body)
+        else:
+            calls.append(Call(tool=name, arguments=body, where=f"call {len(calls) + 1}"))
+    if not calls:
+        return None
+    return MarkedCalls("functionary", tuple(calls), _FUNCTIONARY_AROUND.sub("", "\n".join(outside)))
+
+
+_READERS: tuple[Callable[[str], MarkedCalls | None], ...] = (
+    _functionary,
+    _kimi,
+    _deepseek,
+    _mistral,
+    _marked,
+    _invoke,
+    _function,
+)
 _ANY = re.compile(
     "|".join(
         [*(opening for opening, _ in _MARKS.values())]
         + [mark.pattern for mark in (_KIMI, _DEEPSEEK, _MISTRAL)]
+        + [r"^>>>[A-Za-z_]|<\|recipient\|>"]
         + [r"<(?:[\w｜|]+[:｜|])?invoke name=", r"<function="]
-    )
+    ),
+    re.MULTILINE,
 )
 """The opening mark of any dialect."""
