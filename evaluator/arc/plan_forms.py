@@ -104,8 +104,8 @@ def _code(text: str) -> str:
     blocks, _ = blocks_of(text)
     programs = [block for block in blocks if "def " in block.content]
     if programs or len(blocks) == 1:
-        return (programs or list(blocks))[-1].content.strip("\n")
-    return text.strip()
+        return (programs or list(blocks))[-1].content.replace("\r\n", "\n").strip("\n")
+    return text.replace("\r\n", "\n").strip()
 
 
 def _of_actions(text: str) -> Candidate:

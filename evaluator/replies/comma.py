@@ -37,18 +37,22 @@ _LONGEST_TEXT = 50_000
 _MOST_LINES = 500
 _LONGEST_LABEL = 120
 _STRONG = re.compile(
-    r"[,;，、；|\t]|\s*(?:-{1,2}>|={1,2}>|[→⇒➜➔⟶»>])\s*"
+    r"[,;，、；|\t]|\s*(?:-{1,2}>|={1,2}>|\\(?:long)?rightarrow\b|\\to\b|[→⇒➜➔➡⟶⇨»>\u25b6]\ufe0f?)\s*"
     r"|(?:\s+|(?<=[,;])\s*)(?:and\s+)?(?:then|next|finally|followed\s+by|after\s+that)\s+",
     re.IGNORECASE,
 )
-_WEAK = re.compile(r"\s+(?:and|&|\+)\s+|\s*/\s*|\s+(?=\(?\d{1,2}[.)]\s)|\s*\.\s+(?=\w)", re.IGNORECASE)
+_WEAK = re.compile(
+    r"\s+(?:and|&|\+)\s+|\s*/\s*|\s+(?=\(?\d{1,2}[.)]\s|[\u2460-\u2473\u2776-\u277f]|[0-9]\ufe0f?\u20e3)|\s*\.\s+(?=\w)",
+    re.IGNORECASE,
+)
 """Separators that count only between names of tools."""
 _HEAD = re.compile(
-    r"""^[\s"'`*_#>]*(?:\(?\d{1,3}\s?[.):/-](?=\D)|[-*•‣·–]\s|(?<=\#)\d{1,3}\s|(?:step|task|tool|stage|action|module)\s?\#?\d{0,3}\s?[:.)-]"""
+    r"""^[\s"'`*_#>]*(?:\(?(?:\d{1,3}|[a-h]|[ivx]{1,4})\s?[.):/-](?=\D)|(?:[0-9]\ufe0f?\u20e3|[\u2460-\u2473\u2776-\u277f])\s?|[-*•‣·–]\s|(?<=\#)\d{1,3}\s|(?:step|task|tool|stage|action|module)\s?\#?\d{0,3}\s?[:.)-]"""
     r"""|(?:and|then|first|second|third|next|finally|lastly|use|apply|run|call)\b[\s,:]*)?[\s"'`*_]*""",
     re.IGNORECASE,
 )
 _TAIL = re.compile(r"""[\s"'`*]*(?:\(\))?[.;:!。]?[\s"'`*]*$""")
+_NO_WORD = re.compile(r"\W+")
 _FILLERS = frozenset(
     [
         "sure",
@@ -69,11 +73,17 @@ _FILLERS = frozenset(
         "start",
         "answer",
         "plan",
+        "input",
+        "output",
+        "result",
     ]
 )
 _BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}]*)\}{1,2}\.?")
+_MATHS = re.compile(r"\\(?:text|textbf|mathrm)\{([^{}]*)\}")
 _DESCRIBED = re.compile(r"(.{1,120}?)(?:\s*:\**\s+|\s+[-–—]\s+|\s+\()(?=\w)")
 """A name before what it is for: `1. **Image Denoising**: removes the noise`."""
+_IN_BRACKETS = re.compile(r"\s+\(([^()]{1,120})\)\s*$")
+"""What a name is for, after it: `Image Denoising (removes the noise)`."""
 _NAME = re.compile(r"[^\W\d_]\w*(?:[ _/-]\w+){0,5}")
 _SMALL_WORDS = frozenset(
     [
@@ -226,6 +236,8 @@ class _Names:
             line = line[1:-1]
         if (boxed := _BOXED.fullmatch(line)) is not None:
             line = boxed[1]
+        elif "\\" in line:
+            line = _MATHS.sub(r"\1", line.strip("$"))
         parts = self._parts(line)
         label, colon, rest = line.partition(":")
         if parts is None and colon and len(label) <= _LONGEST_LABEL and not NEGATION.search(label) and rest.strip():
@@ -234,16 +246,38 @@ class _Names:
                 return None
         if parts is None and (described := _DESCRIBED.match(line)) is not None:
             name = self.part(described[1])
-            if name is not None and name.tool is not None and not NEGATION.search(line):
+            rest = line[described.end(1) :]
+            if (
+                name is not None
+                and name.tool is not None
+                and not NEGATION.search(line)
+                and not self._names_other(rest, than=name.tool)
+            ):
                 return (name,)
         return parts
+
+    def _names_other(self, text: str, *, than: str) -> bool:
+        """Whether a text contains the name of another tool."""
+        plain = f" {spelling(_NO_WORD.sub(' ', text))} "
+        return any(f" {name} " in plain for name, tool in self._spellings.items() if tool != than)
 
     def _parts(self, line: str) -> tuple[_Part, ...] | None:
         parts: list[_Part] = []
         for written in _STRONG.split(line):
             if not written.strip(" \t\"'`*.()"):
                 continue
+            if spelling(written.strip(" \t\"'`*.()")) in _FILLERS:
+                continue
             part = self.part(written)
+            if (part is None or part.tool is None) and (described := _IN_BRACKETS.search(written)) is not None:
+                named = self.part(written[: described.start()])
+                if (
+                    named is not None
+                    and named.tool is not None
+                    and not self._names_other(described[1], than=named.tool)
+                ):
+                    parts.append(named)
+                    continue
             if part is None or part.tool is None:
                 smaller = [self.part(piece) for piece in _WEAK.split(written) if piece.strip()]
                 known = [piece for piece in smaller if piece is not None and piece.tool is not None]

@@ -14,6 +14,7 @@ from typing import ClassVar
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Completion, Message
 from evaluator.core.planner import OfferedTool, PlannerRequest
+from evaluator.core.plans.literals import Scanner, load_literal
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.strategy import Conversation
 from evaluator.planners.strategies.prompting import (
@@ -27,7 +28,7 @@ from evaluator.planners.strategies.prompting import (
     resource_lines,
     tool_lines,
 )
-from evaluator.replies.envelope import opened
+from evaluator.replies.envelope import json_values, opened
 from evaluator.replies.hugginggpt import FORM, parse_hugginggpt
 
 PROMPT = "hugginggpt/2"
@@ -100,28 +101,44 @@ def read_tasks(*, text: str, context: PlanContext) -> ParsedPlan | PlanSyntaxErr
 
 
 def find_list(text: str) -> tuple[object, tuple[str, ...]]:
-    """The first JSON list of objects, or empty list, in a text, and a note on the text around it.
+    """The only JSON list of objects, or empty list, in a text, and notes on the text around it.
+
+    A Python literal counts too, and so does an equal list.
 
     Raises:
-        PlanSyntaxError: there is none; the message is about the first possible opening bracket.
+        PlanSyntaxError: there is none, or another one; the message is about the first possible opening bracket.
     """
     start = _LIST.search(text)
     if start is None:
         raise PlanSyntaxError("there is no JSON list of tasks in the completion")
+    value, end, notes = _list_at(text, start.start())
+    before, after = text[: start.start()], text[end:]
+    if _OBJECT.fullmatch(before) and after.strip() == "}":
+        return value, notes
+    if any(load_literal(written)[0] != value for written, _ in json_values(after) if written.startswith("[")):
+        raise PlanSyntaxError("there are several lists of tasks, and only one can be the plan")
+    around = before.strip() + after.strip()
+    return value, (*notes, *((f"left out {len(around)} characters around the list",) if around else ()))
+
+
+def _list_at(text: str, start: int) -> tuple[object, int, tuple[str, ...]]:
+    """The list at an index, its end, and what was tolerated."""
     try:
-        value, end = json.JSONDecoder().raw_decode(text, start.start())
+        value, end = json.JSONDecoder().raw_decode(text, start)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error.msg}", where=where) from None
+        scanner = Scanner(text)
+        scanner.index = start
+        try:
+            value = scanner.value()
+        except PlanSyntaxError:
+            where = f"line {error.lineno}, column {error.colno}"
+            raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error.msg}", where=where) from None
+        return value, scanner.index, (f"read as a Python literal: {error.msg}",)
     except RecursionError:
         raise PlanSyntaxError("JSON nested too deeply") from None
     except ValueError as error:  # a number of more digits than Python converts
         raise PlanSyntaxError(f"the list of tasks is not valid JSON: {error}") from None
-    before, after = text[: start.start()], text[end:]
-    if _OBJECT.fullmatch(before) and after.strip() == "}":
-        return value, ()
-    around = before.strip() + after.strip()
-    return value, ((f"left out {len(around)} characters around the list",) if around else ())
+    return value, end, ()
 
 
 _TASKS = "tasks"

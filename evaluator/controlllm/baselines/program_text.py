@@ -32,7 +32,7 @@ MAX_STATEMENTS = 500
 _PART = "a program has assignments NAME = TOOL(...), calls and return, and nothing else"
 _TOKEN = re.compile(
     r"""(?P<blank>[ \t\f]+|\#[^\n]*|\\\n)
-      | (?P<line>\n)
+      | (?P<line>\r?\n)
       | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
       | (?P<number>-?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?)
       | (?P<string>\"\"\"(?:[^\\"]|\\.|\"(?!\"\"))*\"\"\"|'''(?:[^\\']|\\.|'(?!''))*'''

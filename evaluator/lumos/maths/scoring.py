@@ -1,8 +1,9 @@
 """Compares an answer with its reference: numerically, and as text like LUMOS.
 
-Numerically: the answer is a number in the form of a value or in common notation: an integer, decimal number or
-fraction, optionally followed by an approximation in brackets, or preceded by `about` or by a name and `=`. `$`, `%` and
-thousands separators are ignored, and so are the marks of `evaluator.core.answers`. An exact number is right if it
+Numerically: the answer is a number in the form of a value or in common notation: an integer, decimal number, fraction,
+mixed fraction (`1 1/2`) or power of ten (`7.2 x 10^1`), optionally followed by an approximation in brackets, or
+preceded by `about` or by a name and `=`. Currencies, `%` and thousands separators are ignored, and so are the marks of
+`evaluator.core.answers`. An exact number is right if it
 equals the reference; one with `about` if it differs by at most 1e-9, relative to the reference if that exceeds 1. So
 `72.0`, `$72`, `72.`, `**72**` and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several
 alternatives, a decimal comma, or no answer.
@@ -23,9 +24,10 @@ from evaluator.lumos.maths.algebra.values import Number
 VERSION = "maths/2"
 """Version of these rules."""
 _ANSWER = re.compile(
-    r"(?P<about>about\s+)?(?:[A-Za-z]\w{0,40}\s{0,9}=\s{0,9})?(?P<sign>[-+])?\s{0,9}(?:US)?[$€£¥]?\s{0,9}(?P<sign2>[-+])?"
-    r"(?P<top>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?P<power>e[-+]?[0-9]{1,4})?"
-    r"(?:/(?P<bottom>[0-9]+))?\s{0,9}%?\.?(?:\s\(about [-+.0-9e]{1,40}\))?",
+    r"(?P<about>about\s+)?(?:(?:[A-Za-z]\w{0,40}\s{0,9})?=\s{0,9})?(?P<sign>[-+])?\s{0,9}(?:US)?[$€£¥]?\s{0,9}(?P<sign2>[-+])?"
+    r"(?:(?P<whole>[0-9]{1,18})\s{1,9}(?=[0-9]{1,18}/))?"
+    r"(?P<top>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?P<power>e[-+]?[0-9]{1,4}|\s{0,9}(?:x|\*|\\times|\\cdot)\s{0,9}10\^\{?[-+]?[0-9]{1,4}\}?)?"
+    r"(?:/(?P<bottom>[0-9]+))?\s{0,9}[%$€£¥]?\.?(?:\s\(about [-+.0-9e]{1,40}\))?",
     re.ASCII,
 )
 _TOLERANCE = Fraction(1, 10**9)
@@ -62,11 +64,13 @@ def number_in(answer: str) -> Number | None:
     if match is None or (match["sign"] and match["sign2"]):
         return None
     try:
-        value = Fraction(number_of(match["top"].rstrip(".") + (match["power"] or "")))
+        power = "e" + match["power"].strip("{}").lstrip("e").rpartition("^")[2].strip("{") if match["power"] else ""
+        value = Fraction(number_of(match["top"].rstrip(".") + power))
         bottom = number_of(match["bottom"] or "1")
     except MathsError:
         return None
     if not bottom:
         return None
     negative = "-" in (match["sign"], match["sign2"])
-    return Number((-value if negative else value) / bottom, exact=not match["about"])
+    value = value / bottom + int(match["whole"] or 0)
+    return Number(-value if negative else value, exact=not match["about"])

@@ -15,7 +15,7 @@ from evaluator.core.answers import without_typography
 VERSION = "answers/2"
 """Version of these rules."""
 _PUNCTUATION = re.compile(
-    r"(?<=[0-9])\.(?=[0-9])|(?<![^\s(])-(?=\.?[0-9])|(?<=[a-z])(?:\+\+|[+#])(?![\w])"
+    r"(?<=[0-9])\.(?=[0-9])|(?<![^\s($+-])\.(?=[0-9])|(?<![^\s(])-(?=\.?[0-9])|(?<=[a-z])(?:\+\+|[+#])(?![\w])"
     rf"|([{re.escape(string.punctuation)}])"
 )
 """Marks with a meaning, which stay, or any other mark."""

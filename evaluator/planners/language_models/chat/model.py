@@ -415,6 +415,10 @@ class ChatModel:
         """
         try:
             events = events_in(text)
+            if text.strip() in ("", "null"):
+                raise NoAnswerError("is empty")
+            if text.lstrip()[:1] == "<":
+                raise NoAnswerError(f"is a page and no JSON; it begins with {text.strip()[:60]!r}")
             value = json.loads(text) if events is None else self._api.assembled(events)
             if not isinstance(value, dict):
                 raise WrongAnswerError("is no JSON object")

@@ -19,6 +19,8 @@ from evaluator.planners.language_models.chat.apis.base import (
     word_of,
 )
 
+_AT_LIMIT = ("length", "max_tokens", "MAX_TOKENS", "model_length")
+"""OpenAI's reason for an answer at the limit, and those that gateways pass on from Anthropic, Gemini and Mistral."""
 _REASONING = ("reasoning_content", "reasoning", "reasoning_details", "thinking")
 
 
@@ -69,6 +71,8 @@ class ChatCompletions:
         message, finish = choice.get("message"), choice.get("finish_reason")
         if finish == "error":
             raise NoAnswerError("ended with an error of the service")
+        if message is None:
+            raise NoAnswerError("has no message in its first choice")
         if not isinstance(message, Mapping):
             raise WrongAnswerError('has no "message" in its first choice')
         usage = read_usage(value.get("usage"))
@@ -79,7 +83,7 @@ class ChatCompletions:
         return ServiceAnswer(
             text=text,
             calls=calls,
-            truncated=finish == "length",
+            truncated=finish in _AT_LIMIT,
             withheld=finish == "content_filter" or (not text and not calls and bool(message.get("refusal"))),
             is_reasoned=any(message.get(name) for name in _REASONING) or bool(usage and usage.reasoning_tokens),
             usage=usage,
