@@ -29,7 +29,7 @@ from evaluator.client.options import (
 )
 from evaluator.client.output import Reports, exit_codes, only_one, say, table_form, write_file
 from evaluator.client.reports import episode_figures
-from evaluator.client.shapes import Causes, Evaluation, TaskRow
+from evaluator.client.shapes import Causes, Evaluation, PlannerEntry, TaskRow
 from evaluator.client.tables import Suites, outcomes, scores, states, tasks
 from evaluator.client.verdict import verdict_of
 from evaluator.client.waiting import progress
@@ -140,6 +140,11 @@ def _code_of(evaluations: Sequence[Evaluation]) -> ExitCode:
     return verdict_of(evaluations=resting, thresholds=[], metrics={}).code
 
 
+def _field(name: str) -> str | None:
+    """Help of an option that is a field of `PlannerEntry`."""
+    return PlannerEntry.model_fields[name].description
+
+
 def try_endpoint(
     endpoint: Annotated[
         str,
@@ -178,6 +183,15 @@ def try_endpoint(
             rich_help_panel=_CHAT,
         ),
     ] = "",
+    api: Annotated[str, typer.Option(metavar="NAME", help=_field("api"), rich_help_panel=_CHAT)] = "auto",
+    reasoning_effort: Annotated[
+        str, typer.Option(metavar="EFFORT", help=_field("reasoning_effort"), rich_help_panel=_CHAT)
+    ] = "",
+    answer_tokens: Annotated[
+        int | None,
+        typer.Option(metavar="TOKENS", min=16, max=1_000_000, help=_field("answer_tokens"), rich_help_panel=_CHAT),
+    ] = None,
+    streamed: Annotated[bool, typer.Option("--stream", help=_field("streamed"), rich_help_panel=_CHAT)] = False,
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     patience: PatienceOption = 30.0,
@@ -190,7 +204,14 @@ def try_endpoint(
     """
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
         entry = entry_of(
-            {"name": "test", "timeout_seconds": timeout}
+            {
+                "name": "test",
+                "timeout_seconds": timeout,
+                "api": api,
+                "reasoning_effort": reasoning_effort,
+                "answer_tokens": answer_tokens,
+                "streamed": streamed,
+            }
             | called_planner(url=endpoint, chat_model=chat_model, strategy=strategy)
             | header_of_options(name=header, variable=header_value_env)
         )

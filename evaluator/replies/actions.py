@@ -3,26 +3,31 @@
 1. Steps are named `s1`, `s2`, ... in the order of the text, unless the form names them.
 2. A tool's name is looked up verbatim, then among the aliases, then ignoring case, blanks, hyphens and underscores.
    Unknown names are kept, for the checks to report; a text with a tag, a brace or a line break is no name.
-3. A text argument is kept verbatim. A list becomes its items joined by ", ", any other value its JSON text. An empty
+3. An argument that the tool does not have counts as the one that its spelling or an alias of the catalogue means
+   (`named_arguments`).
+4. A text argument is kept verbatim. A list becomes its items joined by ", ", any other value its JSON text. An empty
    value counts as a missing argument.
-4. A list of outputs names the outputs of the tool's signature in order; additional outputs, and all outputs of an
+5. A list of outputs names the outputs of the tool's signature in order; additional outputs, and all outputs of an
    unknown tool, are named by their index (`output2`). Two steps may make the same reference.
-5. The answers are the references `<GENERATED>-k` or `<GEN>-k`, in the order of `k`, or else the outputs that no step
+6. The answers are the references `<GENERATED>-k` or `<GEN>-k`, in the order of `k`, or else the outputs that no step
    uses.
 
-Changes by rules 2 and 3 are recorded as tolerated.
+Changes by rules 2 to 4 are recorded as tolerated.
 """
 
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from evaluator.core.plans.literals import refuse_too_many, short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
 from evaluator.core.tools.types import ResourceType
 
 _GENERATED = re.compile(r"<GEN(?:ERATED)?>-([0-9]{1,9})")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_Value = TypeVar("_Value")
 _NO_NAME = re.compile(r"[{}\n]|<[^<>]*>|<\|")
 
 
@@ -37,6 +42,8 @@ class Action:
     where: str
     """Its location in the text or JSON value."""
     id: str | None = None
+    is_resolved: bool = False
+    """Whether aliases of arguments are resolved already."""
 
 
 def plan_of(*, actions: Sequence[Action], context: PlanContext, form: str, tolerated: Sequence[str] = ()) -> ParsedPlan:
@@ -54,7 +61,7 @@ def plan_of(*, actions: Sequence[Action], context: PlanContext, form: str, toler
 
 
 def answers_of(*, steps: Sequence[Step], used: Iterable[str] = ()) -> tuple[str, ...]:
-    """The answers of a plan that does not name them (rule 5). `used` are references inside joined lists."""
+    """The answers of a plan that does not name them (rule 6). `used` are references inside joined lists."""
     references = list(dict.fromkeys(reference for step in steps for reference in step.outputs.values()))
     numbered = [(int(match[1]), reference) for reference in references if (match := _GENERATED.fullmatch(reference))]
     if numbered:
@@ -103,8 +110,36 @@ def outputs_of(*, tool: str, context: PlanContext) -> Mapping[str, ResourceType]
     return catalogue[tool].outputs if tool in catalogue else {}
 
 
+def named_arguments(
+    arguments: Mapping[str, _Value], *, tool: str, context: PlanContext, where: str, tolerated: list[str]
+) -> dict[str, _Value]:
+    """Arguments by the names of a tool's signature.
+
+    A name that is none of them counts as the argument whose spelling differs in case, blanks or hyphens only, or as the
+    only free one of which it is an alias in the catalogue.
+    """
+    signature = inputs_of(tool=tool, context=context)
+    aliases = (context.known or context.catalogue).argument_aliases
+    named: dict[str, _Value] = {}
+    for written, value in arguments.items():
+        name = written
+        if signature and written not in signature:
+            plain = _argument_spelling(written)
+            free = {_argument_spelling(each): each for each in signature if not (each in arguments or each in named)}
+            meant = [plain] if plain in free else [alias for alias in aliases.get(plain, ()) if alias in free]
+            if len(meant) == 1:
+                name = free[meant[0]]
+                tolerated.append(f"{where}: read the argument {short(written)} as {name!r}")
+        named[name] = value
+    return named
+
+
+def _argument_spelling(name: str) -> str:
+    return spelling(_CAMEL.sub("_", name))
+
+
 def text_of(*, value: object, where: str, tolerated: list[str], used: set[str] | None = None) -> str | None:
-    """An argument's value as a text, or None if it is empty (rule 3). Adds the items of a list to `used`."""
+    """An argument's value as a text, or None if it is empty (rule 4). Adds the items of a list to `used`."""
     if isinstance(value, str) and value:
         return value
     if value is None or value == "" or (isinstance(value, list | tuple | Mapping) and not value):
@@ -126,7 +161,10 @@ def _step(*, action: Action, number: int, context: PlanContext, used: set[str], 
     where = action.where
     name = tool_name(written=action.tool, context=context, where=where, tolerated=tolerated)
     inputs = {}
-    for argument, value in action.inputs.items():
+    given = action.inputs
+    if not action.is_resolved:
+        given = named_arguments(given, tool=name, context=context, where=where, tolerated=tolerated)
+    for argument, value in given.items():
         text = text_of(value=value, where=f"{where}, input {short(argument)}", tolerated=tolerated, used=used)
         if text is not None:
             inputs[argument] = text

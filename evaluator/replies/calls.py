@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from evaluator.core.plans.literals import kind_of, load_json, load_literal, refuse_too_many, short, spelling
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.tools.types import ResourceType
-from evaluator.replies.actions import Action, inputs_of, outputs_of, plan_of, tool_name
+from evaluator.replies.actions import Action, inputs_of, named_arguments, outputs_of, plan_of, tool_name
 from evaluator.replies.envelope import opened
 
 _MARKED = re.compile(r"\$?\{\{?\s*([^{}]+?)\s*\}\}?|<([^<>]+)>|\$(.+)", re.DOTALL)
@@ -33,7 +33,6 @@ _NUMBERED = re.compile(
 )
 _COUNTED = re.compile(r"<(?:resource|GEN(?:ERATED)?)>-([0-9]{1,3})")
 _ANY_OUTPUT = ("output", "result")
-_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,7 @@ def plan_of_calls(
             inputs={name: references.resolve(item, of=call, argument=name) for name, item in call.arguments.items()},
             outputs={output: f"{call.id}.{output}" for output in call.outputs},
             where=call.where,
+            is_resolved=True,
         )
         for call in known.values()
     ]
@@ -141,34 +141,6 @@ def _decoded(text: str, *, where: str, tolerated: list[str]) -> object:
             raise PlanSyntaxError(f"the arguments cannot be read: {error.message}", where=place) from None
         tolerated += [f"{where}: {note}" for note in notes]
         return value
-
-
-def named_arguments(
-    arguments: Mapping[str, object], *, tool: str, context: PlanContext, where: str, tolerated: list[str]
-) -> dict[str, object]:
-    """Arguments by the names of a tool's signature.
-
-    A name that is none of them counts as the argument whose spelling differs in case, blanks or hyphens only, or as the
-    only free one of which it is an alias in the catalogue.
-    """
-    signature = inputs_of(tool=tool, context=context)
-    aliases = (context.known or context.catalogue).argument_aliases
-    named: dict[str, object] = {}
-    for written, value in arguments.items():
-        name = written
-        if signature and written not in signature:
-            plain = _argument_spelling(written)
-            free = {_argument_spelling(each): each for each in signature if not (each in arguments or each in named)}
-            meant = [plain] if plain in free else [alias for alias in aliases.get(plain, ()) if alias in free]
-            if len(meant) == 1:
-                name = free[meant[0]]
-                tolerated.append(f"{where}: read the argument {short(written)} as {name!r}")
-        named[name] = value
-    return named
-
-
-def _argument_spelling(name: str) -> str:
-    return spelling(_CAMEL.sub("_", name))
 
 
 class _References:

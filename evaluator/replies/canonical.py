@@ -6,9 +6,10 @@ Grammar (JSON)::
     step    = {"id": text, "tool": text, "inputs": {argument: value, ...}, "outputs"?: {name: reference, ...}}
     value   = "$" resource | reference | literal text
 
-Without `outputs`, the tool's outputs are named `<id>.<output>`. `answers` may be omitted if the request does not
-specify its answers: these are then the outputs that no step uses. Remarks, such as `thought` or `confidence`, are
-ignored. All of this is recorded as tolerated.
+An argument that the tool does not have counts as in the other forms (`evaluator.replies.actions`, rule 3). Without
+`outputs`, the tool's outputs are named `<id>.<output>`. `answers` may be omitted if the request does not specify its
+answers: these are then the outputs that no step uses. Remarks, such as `thought` or `confidence`, are ignored. All of
+this is recorded as tolerated.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from typing import Any
 
 from evaluator.core.plans.literals import MAX_ANSWERS, a_list, a_text, kind_of, load_json, refuse_too_many
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
-from evaluator.replies.actions import unused_outputs
+from evaluator.replies.actions import named_arguments, unused_outputs
 
 FORM = "plan/1"
 _PLAN_KEYS = frozenset({"steps", "answers", "subgoals", "version"})
@@ -69,6 +70,7 @@ def _step(*, raw: object, where: str, context: PlanContext, tolerated: list[str]
     step_id = a_text(raw.get("id"), f"{where}.id")
     tool = a_text(raw.get("tool"), f"{where}.tool")
     inputs = _texts(raw.get("inputs"), f"{where}.inputs")
+    inputs = named_arguments(inputs, tool=tool, context=context, where=where, tolerated=tolerated)
     if "outputs" in raw:
         outputs = _texts(raw["outputs"], f"{where}.outputs")
     else:

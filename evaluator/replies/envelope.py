@@ -47,8 +47,8 @@ _END = re.compile(
     r"END_RESPONSE|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<eos>|</s>|<[|｜]end[▁_]of[▁_]sentence[|｜]>|<[|｜]User[|｜]>"
     r"|<\|im_start\|>(?=\s*(?:user|system|tool))|\[INST\]",
 )
-_END_WITHIN = 200
-"""Characters at the end of a text in which end marks are looked for before anything else."""
+_END_WITHIN = 40
+"""Characters at the end of a text in which its last end mark is; more than the longest mark has."""
 _CHANNEL = re.compile(
     r"(?:<\|start\|>(?:assistant)?(?:\s{0,9}to=(?P<before>[\w.-]+))?\s{0,9})?<\|channel\|>\s{0,9}(?P<name>[a-z]+)"
     r"(?:\s{1,9}to=(?P<after>[\w.-]+))?[ \t]{0,9}(?:<\|constrain\|>)?[ \t]{0,9}(?:json|code)?[ \t]{0,9}<\|message\|>"

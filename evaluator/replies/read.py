@@ -208,7 +208,9 @@ class _Reader:
         if blocks:
             return self._fenced(blocks, outside=outside)
         if action_lines.has_action_lines(text):
-            return action_lines.parse_action_lines(text=text, context=self._context)
+            parsed = action_lines.parse_action_lines(text=text, context=self._context)
+            self._refuse_plan_beside(action_lines.head_of(text), than=parsed)
+            return parsed
         for rest, words in after_prose(text):
             if self._begins_as_plan(rest) and not rest.lstrip().startswith(("{", "[{")) and not json_values(words):
                 with suppress(PlanSyntaxError):
@@ -266,6 +268,11 @@ class _Reader:
         if is_sequence(outside, context=self._context) and self._is_other_plan(outside, than=than):
             raise _Ambiguous("there are names outside of the code fence too, and only one can be the plan")
 
+    def _refuse_plan_beside(self, outside: str, *, than: ParsedPlan) -> None:
+        """Refuse a text beside a plan that begins as another one. Names alone are a summary rather than a plan."""
+        if self._begins_as_plan(outside.strip()) and self._is_other_plan(outside, than=than):
+            raise _Ambiguous("there is another plan beside this one, and only one can be the plan")
+
     def _is_other_plan(self, text: str, *, than: ParsedPlan) -> bool:
         try:
             return self._inside(lambda: self.text(text), notes=()).plan != than.plan
@@ -294,6 +301,7 @@ class _Reader:
             raise problem
         if problem is not None or any(parsed.plan != plans[0].plan for parsed in plans):
             raise _Ambiguous(f"there are {len(values)} JSON values in the text, and only one can be the plan")
+        self._refuse_plan_beside(_without_values(text), than=plans[0])
         return _noted(plans[0], *prose)
 
     def _begins_as_plan(self, text: str) -> bool:

@@ -4,7 +4,7 @@ Grammar::
 
     tree   = [ branch branch { branch } ] { name "," } [ name ]
     branch = "(" tree ")"
-    name   = any text without a comma or parenthesis; surrounding white space is ignored
+    name   = any text without ( ) , { } [ ] " ` < >; surrounding white space is ignored
 
 Each leaf branch works on one resource, in the order of the request; an empty leaf passes its resource on. The
 concatenated results of a tree's branches are the frontier of the names after them (`evaluator.replies.frontier`); at
@@ -16,12 +16,13 @@ underscores.
 
 import re
 
-from evaluator.core.plans.literals import MAX_STEPS, Places, spelling
+from evaluator.core.plans.literals import MAX_STEPS, Places, short, spelling
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
 from evaluator.replies.frontier import Value, known_names, resources_of, wire
 
 FORM = "tree"
 MAX_DEPTH = 20
+_NO_NAME = re.compile(r"[{}\[\]\"`<>]")
 _SYMBOL = re.compile(r"[(),]|[^(),]+")
 
 
@@ -97,6 +98,8 @@ class _Reader:
             self._next()
 
     def _step(self, frontier: list[Value]) -> None:
+        if _NO_NAME.search(self.symbol):
+            raise self.fail(f"{short(self.symbol.strip())} is no name of a tool")
         written = " ".join(self.symbol.split())
         name = self._names.get(spelling(written), written)
         if name != self.symbol.strip() and name in self._names.values():

@@ -1,6 +1,6 @@
 """Common parts of strategies' prompts: the request, its resources and its tools in words; drafts of completions.
 
-Tools, types and resources come from the request alone.
+Tools, types and resources come from the request alone; only aliases of arguments come from the installed suite.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from evaluator.core.plans.abstaining import FORM as ABSTENTION
 from evaluator.core.plans.abstaining import abstention, reason_received
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
 from evaluator.core.strategy import Draft
+from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.replies.envelope import opened
 
@@ -71,11 +72,20 @@ def context_of(request: PlannerRequest) -> PlanContext:
                     for tool in request.tools
                 }
             ),
+            argument_aliases=_argument_aliases(request.suite),
         ),
         resources={name: ResourceType(kind) for name, kind in request.task.resources.items()},
         expects=None if request.expects.type is None else ResourceType(request.expects.type),
         several=tuple(map(ResourceType, request.expects.types)),
     )
+
+
+def _argument_aliases(suite: str) -> Mapping[str, tuple[str, ...]]:
+    """The aliases of arguments that the catalogue of a suite declares; none for a suite that is not installed."""
+    try:
+        return suite_of(suite).catalogue.argument_aliases
+    except LookupError:
+        return {}
 
 
 def reference_to(resource: str) -> str:

@@ -77,6 +77,12 @@ def parse_action_lines(*, text: str, context: PlanContext) -> ParsedPlan:
     return replace(parsed, plan=replace(parsed.plan, answers=answers)) if answers else parsed
 
 
+def head_of(text: str) -> str:
+    """The text before the first label."""
+    sections = sections_of(text)
+    return sections[0].text if sections and not sections[0].label else ""
+
+
 def arguments_in(written: str, *, names: tuple[str, ...], where: str, tolerated: list[str]) -> dict[str, object]:
     """The arguments of an action's input: a JSON object, or values in the order of the signature.
 

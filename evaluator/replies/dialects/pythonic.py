@@ -57,8 +57,13 @@ class _Reader(Scanner):
         bracketed = self.take("[")
         while not self.at_end() and not (bracketed and self.peek() == "]"):
             self._statement()
-            if not (self.take(",") or self.take(";")) and bracketed and self.peek() != "]":
+            end = self.index
+            if self.take(",") or self.take(";") or self.at_end():
+                continue
+            if bracketed and self.peek() != "]":
                 raise self.fail(f"expected ',' or ']' after a call, found {self.found()}")
+            if not bracketed and "\n" not in self.text[end : self.index]:
+                raise self.fail(f"expected a new line after a call, found {self.found()}")
         if bracketed:
             self.expect("]", after="the calls")
         if not self.at_end():

@@ -84,6 +84,7 @@ _FUNCTIONARY = re.compile(
     re.MULTILINE,
 )
 _FUNCTIONARY_AROUND = re.compile(r"<\|from\|>\s{0,9}assistant|<\|stop\|>")
+_FUNCTIONARY_MARK = ">>>"
 _TO_ALL = "all"
 """Functionary's recipient of texts."""
 _NAME_AND_JSON = re.compile(
@@ -288,7 +289,10 @@ def _mistral(text: str) -> MarkedCalls | None:
                 scanner.index = name.end()
                 calls.append(Call(tool=name["name"], arguments=scanner.value(), where=where, id=name["id"]))
                 rest = body[scanner.index :]
+                # Without a mark of its own, a further call is one only if its arguments have theirs.
                 name, body = _MISTRAL_NAME.match(rest), rest
+                if name is not None and "[ARGS]" not in name[0]:
+                    name = None
             if body.strip():
                 raise PlanSyntaxError(f"expected the end after a call, found {short(body.strip())}", where=where)
     return MarkedCalls("mistral", tuple(calls), text[: marks[0].start()])
@@ -342,6 +346,8 @@ def _functionary(text: str) -> MarkedCalls | None:
             calls.append(Call(tool=name, arguments=body, where=f"call {len(calls) + 1}"))
     if not calls:
         return None
+    if _FUNCTIONARY_MARK in outside[0]:
+        raise PlanSyntaxError(f"{_FUNCTIONARY_MARK!r} before a tool's name must begin a line")
     return MarkedCalls("functionary", tuple(calls), _FUNCTIONARY_AROUND.sub("", "\n".join(outside)))
 
 

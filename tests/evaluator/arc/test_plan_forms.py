@@ -19,6 +19,7 @@ from tests.evaluator.arc.small import MIRROR
         {"program": MIRROR},
         MIRROR,
         f"The grid is mirrored.\n```python\nx = 1\n```\nSo:\n```python\n{MIRROR}\n```\n",
+        f"```python\n{MIRROR}\n```".replace("\n", "\r\n"),
         {"program": f"```\n{MIRROR}\n```"},
         json.dumps({"program": MIRROR}),
     ],

@@ -188,6 +188,27 @@ REPLIES = {
     "lfm": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
     "nemotron": f"<TOOLCALL>{dump(written(named('arguments')))}</TOOLCALL>",
     "jamba": f"<tool_calls>{dump(written(named('arguments')))}</tool_calls>",
+    "functionary 3.2": "".join(written(lambda n, a: f">>>{n}\n{dump(a)}\n")),
+    "functionary 2": "".join(written(lambda n, a: f"<|from|>assistant\n<|recipient|>{n}\n<|content|>{dump(a)}<|stop|>")),
+    "functionary, after words": ">>>all\nI detect first.\n" + "".join(written(lambda n, a: f">>>{n}\n{dump(a)}\n")),
+    "hunyuan": "<tool_calls>" + "".join(
+        written(lambda n, a: f"<tool_call>{n}\n```json\n{dump(a)}\n```</tool_call>")
+    ) + "</tool_calls>",
+    "vercel": {"toolCalls": [
+        {"type": "tool-call", "toolCallId": "a", "toolName": DETECT, "input": IMAGE},
+        {"type": "tool-call", "toolCallId": "b", "toolName": SELECT, "args": select("a")},
+    ]},
+    "agent, tools": written(lambda n, a: {"tool": n, "tool_input": a}, DETECT),
+    "controlllm, arguments alone": written(lambda n, a: {"tool": n, "args": a}, f"{DETECT}.object"),
+    "chat, arguments in a fence": [
+        call | {"function": call["function"] | {"arguments": f"```json\n{call['function']['arguments']}\n```"}}
+        for call in CHAT_CALLS
+    ],
+    "ollama, completion": {"model": "m", "response": dump(PLAN), "done": True},
+    "completion": {"choices": [{"text": dump(PLAN), "index": 0, "finish_reason": "stop"}], "object": "text_completion"},
+    "generated text": [{"generated_text": f"```json\n{dump(PLAN)}\n```"}],
+    "python, printed": f'```python\nboxes = {DETECT}(image="a.png")\none = {SELECT}(bbox_list=boxes, condition="train")\nprint(one)\n```',
+    "smolagents": f'Thought: detect.\n<code>\nboxes = {DETECT}(image="a.png")\none = {SELECT}(bbox_list=boxes, condition="train")\nfinal_answer(one)\n</code>',
     "xlam": written(named("arguments")),
     "agent": "\n".join(f"```json\n{dump(item)}\n```" for item in [written(lambda n, a: {"action": n, "action_input": a})]),
     "react": "".join(written(react, "result-1")) + "Final Answer: result-2",
@@ -250,6 +271,21 @@ def test_a_plan_in_an_envelope_is_the_bare_plan(name):
         (f"{tagged(DETECT, IMAGE)}\n{dump(PLAN)}", "only one can be the plan"),
         (f"```json\n{dump(PLAN)[:-20]}\n```", "never closed|cut off|expected"),
         ({"choices": [{"message": {"content": None}, "finish_reason": "length"}]}, "neither a text nor a call"),
+        (f"{dump(PLAN)}\n{DETECT}(image='a.png')", "another plan beside"),
+        (f"{dump(PLAN)}\n{react(DETECT, IMAGE)}", "another plan beside"),
+        (f"({DETECT})\n{dump(PLAN)}", "another plan beside"),
+        (f"Now >>>{DETECT}\n{dump(IMAGE)}\n>>>{SELECT}\n{dump(select())}", "begin a line"),
+        (f"{DETECT}(image='a.png') {SELECT}(bbox_list=call_1, condition='train')", "new line"),
+        (
+            f"a = {DETECT}(image='a.png')\nb = {SELECT}(bbox_list=a, condition='x')\nfinal_answer(a)",
+            "final answer is a",
+        ),
+        (f"a = {DETECT}(image='a.png')\nprint(b)", "no call before this gives b"),
+        ("print(" * 5000, "nested"),
+        ("<tool_calls></tool_calls>", "no call between the marks"),
+        ([{"tool": DETECT, "params": IMAGE}], "under 'inputs' or 'args'"),
+        (f"<tool_call>{dump({'name': '<b>x</b>', 'arguments': {}})}</tool_call>", "no name of a tool"),
+        ("```\nx\n```\n" * 60, "60 code fences"),
         ({"choices": [{"message": {"content": dump(PLAN)}}] * 2}, "2 answers"),
         ([*BLOCKS[:3], {"type": "tool_use", "id": "x"}], "name"),
         ([*BLOCKS[1:3], {"odd": 1}], "neither a text nor a call"),
@@ -273,6 +309,30 @@ def test_what_is_cut_off_or_ambiguous_is_no_plan(text, says):
 def test_an_argument_may_have_an_alias_of_the_catalogue(arguments, read):
     plan = read_plan(value=[{"name": DETECT, "arguments": arguments}], context=CONTEXT).plan
     assert dict(plan.steps[0].inputs) == read
+
+
+ALIASED = {
+    "plan": {"steps": [{"id": "s1", "tool": DETECT, "inputs": {"picture": "a.png"}}], "answers": ["s1.object"]},
+    "controlllm": [{"tool": DETECT, "inputs": {"picture": "a.png"}, "outputs": ["x"]}],
+    "hugginggpt": [{"task": DETECT, "id": 0, "dep": [-1], "args": {"picture": "a.png"}}],
+    "assignments": f"R1 = {DETECT}(picture='a.png')",
+    "calls": [{"name": DETECT, "arguments": {"picture": "a.png"}}],
+    "python": f"{DETECT}(picture='a.png')",
+}
+
+
+@pytest.mark.parametrize("name", ALIASED)
+def test_each_form_with_named_arguments_accepts_the_aliases_and_records_them(name):
+    parsed = read_plan(value=ALIASED[name], context=CONTEXT)
+    assert dict(parsed.plan.steps[0].inputs) == IMAGE
+    assert any("'picture' as 'image'" in note for note in parsed.tolerated)
+
+
+@pytest.mark.parametrize("key", ["confidence", "reason", "summary", "usage"])
+def test_a_remark_of_structured_outputs_is_ignored_and_recorded(key):
+    parsed = read_plan(value=PLAN | {key: None}, context=CONTEXT)
+    assert parsed.plan == read_plan(value=PLAN, context=CONTEXT).plan
+    assert parsed.tolerated == (f"plan: ignored the remark {key!r}",)
 
 
 CUT = "<tool_call>object_detection\n<arg_key>image</arg_key>\n<arg_value>a.png"

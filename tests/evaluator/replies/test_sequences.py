@@ -31,6 +31,8 @@ def tools(text):
         f"Answer: {A}, {B}", f"Sure! Here is the sequence: {A}, {B}", f"Here is the plan:\n{A}, {B}",
         f"{A}, {B}\n\nThis removes the noise and names what is left.", f"```\n{A}, {B}\n```", f"<answer>{A}, {B}</answer>",
         f"{A}, {B}<|im_end|>", f"<think>{B}?</think>{A}, {B}", f"\ufeff{A}, {B}", f"{A}\u200b, {B}",
+        f"\u2460 {A} \u2461 {B}", f"1\ufe0f\u20e3 {A}\n2\ufe0f\u20e3 {B}", f"a) {A}\nb) {B}", f"i. {A}\nii. {B}", f"{A} \u27a1\ufe0f {B}",
+        f"input -> {A} -> {B} -> output", f"{A} (removes the noise), {B} (names it)", f"$\\text{{{A}}} \\rightarrow \\text{{{B}}}$",
         f'{{"tools": ["{A}", "{B}"]}}', f'{{"plan": "{A}, {B}"}}',
         "image denoising, image classification", "IMAGE_DENOISING, IMAGE_CLASSIFICATION", "image-denoising,image-classification",
     ],
@@ -45,7 +47,7 @@ def test_spellings_of_a_sequence_are_that_sequence(text):
         "I'm sorry, but I can't help with that.", "I cannot do this, sorry", "No.", "", "Sure", "{", "}", "<tool>", "...",
         "The picture is noisy, blurry and grey.", f"Do not use {A}, {B}", f"Never: {A}, {B}", f"Do not use these:\n{A}, {B}",
         f"{A}, {B}\nBut that would be wrong.", f"I would not use {A}",
-        f"1. {A}: not needed\n2. {B}: not needed", f"<think>{A}, {B}", f"<{A}>, {B}", f"{A}, {{{B}}}",
+        f"{A} (instead of Colorization), {B}", f"{A}: before {B}", f"1. {A}: not needed\n2. {B}: not needed", f"<think>{A}, {B}", f"<{A}>, {B}", f"{A}, {{{B}}}",
         f"{A}, {B}\nor\n{B}, {A}", f"{A}, {B}\n{B}, {A}", f"{A}, {B}\n\n{B}", f"```\n{A}\n```\n```\n{B}\n```",
     ],
 )  # fmt: skip

@@ -94,7 +94,7 @@ def test_two_different_plans_are_never_a_third(first, second, between):
     "unit",
     ["[", "{", '{"', "```\n", "<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "a, ", "Action: ", "f(", "(", "-> ", "data: {}\n",
      "<|channel|>final<|message|>", "\\boxed{", "1. ", '{"a": 1} ', "\u200b", "<answer>", "and then ", "<function=f>", "Image Denoising, ", "<arg_key>a</arg_key><arg_value>", "<parameter=a>",
-     '<parameter name="a">', '<invoke name="f">', "<tool_call>f"],
+     "</s>", "<|im_end|>", "print(", "```python\ndef f", ">>>a\n{}\n", "a,", '<parameter name="a">', '<invoke name="f">', "<tool_call>f"],
 )  # fmt: skip
 def test_time_grows_with_length_only(unit):
     short, long = ((unit * (length // len(unit) + 1))[:length] for length in (8_000, 64_000))

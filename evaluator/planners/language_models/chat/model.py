@@ -415,11 +415,9 @@ class ChatModel:
         """
         try:
             events = events_in(text)
-            if text.strip() in ("", "null"):
-                raise NoAnswerError("is empty")
-            if text.lstrip()[:1] == "<":
-                raise NoAnswerError(f"is a page and no JSON; it begins with {text.strip()[:60]!r}")
             value = json.loads(text) if events is None else self._api.assembled(events)
+            if value is None:
+                raise NoAnswerError("is null")
             if not isinstance(value, dict):
                 raise WrongAnswerError("is no JSON object")
             answer = self._api.read(_redacted(value, without))

@@ -32,12 +32,19 @@ def test_prose_and_a_code_fence_around_the_list_are_left_out_and_recorded():
     assert draft.tolerated[0] == "envelope: fence"
 
 
+@pytest.mark.parametrize("text", [str(TASKS), f"{json.dumps(TASKS)}\nAgain: {json.dumps(TASKS, indent=1)}"])
+def test_a_python_literal_and_an_equal_list_are_the_list(text):
+    draft, _ = answer(text)
+    assert is_solved(draft, REMOVE_KEYBOARD[1])
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [
         ("I cannot help with that.", "no JSON list of tasks"),
         ('[{"task": "image_captioning", "id": 0,', "line 1, column"),
         ('[{"task": "image_captioning", "id": 0, "args": "x"}]', "[0].args: must be an object"),
+        (f"{json.dumps(TASKS)}\nOr: {json.dumps(TASKS[:1])}", "several lists of tasks"),
         ("[" * 50_000 + "{}", "JSON"),
         ("[{" + "a" * 1_000_000, "1000002 characters; at most 65536 are read"),
     ],

@@ -42,7 +42,7 @@ def test_a_right_plan_has_no_problem():
         ([step("s1", "Object Detection", "$image", "text")], ["s1.text"], "tool_not_offered", "no expert for it"),
         ([step("s1", "Image Denoising", "$picture"), CLASSIFY], ["s2.text"], "unknown_reference", "gives $image"),
         ([step("s1", "Image Denoising", "a photo"), CLASSIFY], ["s2.text"], "unknown_reference", "no step makes"),
-        ([step("s1", "Image Denoising", "$image", argument="img"), CLASSIFY], ["s2.text"], "unexpected_input", "img"),
+        ([step("s1", "Image Denoising", "$image", argument="odd"), CLASSIFY], ["s2.text"], "unexpected_input", "odd"),
         ([step("s1", "Image Denoising", "$image", output="text"), CLASSIFY], ["s2.text"], "unknown_output", '"text"'),
         ([DENOISE], ["s1.image"], "answer_type", "expects text"),
         ([DENOISE, CLASSIFY], [], "answer_count", "0 answers"),

@@ -71,7 +71,7 @@ class ChatCompletions:
         message, finish = choice.get("message"), choice.get("finish_reason")
         if finish == "error":
             raise NoAnswerError("ended with an error of the service")
-        if message is None:
+        if message is None and "message" in choice:
             raise NoAnswerError("has no message in its first choice")
         if not isinstance(message, Mapping):
             raise WrongAnswerError('has no "message" in its first choice')

@@ -127,7 +127,16 @@ def test_what_may_succeed_is_tried_again_and_given_up_after_bounded_tries():
     answers = [
         *((status, b"busy") for status in (408, 409, 425, 429, 500, 502, 503, 522, 524, 529)),
         *((status, b"<!doctype html><title>Just a moment") for status in (200, 403, 404)),
-        *((200, answer) for answer in (b"{}", b'{"choices": []}', b'{"choices": null, "error": {"code": 529}}')),
+        *(
+            (200, answer)
+            for answer in (
+                b"null",
+                b'{"choices": [{"message": null}]}',
+                b"{}",
+                b'{"choices": []}',
+                b'{"choices": null, "error": {"code": 529}}',
+            )
+        ),
         (200, b'{"error": {"message": "Provider returned error", "code": 502}}'),
         (200, b'{"choices": [{"error": {"message": "upstream"}, "message": {"content": ""}}]}'),
         cut_off,
