@@ -25,7 +25,7 @@ from evaluator.core.plans.literals import kind_of, load_json, load_literal, refu
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.core.tools.types import ResourceType
 from evaluator.replies.actions import Action, inputs_of, named_arguments, outputs_of, plan_of, tool_name
-from evaluator.replies.envelope import opened
+from evaluator.replies.envelope import has_fence, opened
 
 _MARKED = re.compile(r"\$?\{\{?\s*([^{}]+?)\s*\}\}?|<([^<>]+)>|\$(.+)", re.DOTALL)
 _NUMBERED = re.compile(
@@ -128,7 +128,7 @@ def arguments_of(*, value: object, where: str, tolerated: list[str]) -> Mapping[
 
 
 def _decoded(text: str, *, where: str, tolerated: list[str]) -> object:
-    if text.lstrip().startswith("```"):
+    if has_fence(text) and text.lstrip()[:1] not in ("{", "[", '"'):
         text, notes = opened(text)
         tolerated += [f"{where}: {note}" for note in notes]
     try:

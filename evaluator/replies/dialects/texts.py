@@ -88,7 +88,7 @@ _FUNCTIONARY_MARK = ">>>"
 _TO_ALL = "all"
 """Functionary's recipient of texts."""
 _NAME_AND_JSON = re.compile(
-    r"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:```(?:json)?\s*)?(?P<json>\{.*\})\s*(?:```)?\s*", re.DOTALL
+    rf"\s*(?P<name>[A-Za-z_][\w.-]*)\s*(?:{BACKTICKS}(?:json)?\s*)?(?P<json>\{{.*\}})\s*(?:{BACKTICKS})?\s*", re.DOTALL
 )
 _KIMI_ID = re.compile(r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]+?)(?::\d+)?)\s*")
 
