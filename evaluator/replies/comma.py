@@ -37,7 +37,7 @@ _LONGEST_TEXT = 50_000
 _MOST_LINES = 500
 _LONGEST_LABEL = 120
 _STRONG = re.compile(
-    r"[,;，、；|\t]|\s*(?:-{1,2}>|={1,2}>|\\(?:long)?rightarrow\b|\\to\b|[→⇒➜➔➡⟶⇨»>\u25b6]\ufe0f?)\s*"
+    r"[,;，、；|\t]|\s*(?:-{1,2}>|={1,2}>|\\(?:long)?rightarrow\b|\\to\b|[→⇒➜➔➡⟶⇨↓⬇»>\u25b6]\ufe0f?)\s*"
     r"|(?:\s+|(?<=[,;])\s*)(?:and\s+)?(?:then|next|finally|followed\s+by|after\s+that)\s+",
     re.IGNORECASE,
 )
@@ -47,11 +47,12 @@ _WEAK = re.compile(
 )
 """Separators that count only between names of tools."""
 _HEAD = re.compile(
-    r"""^[\s"'`*_#>]*(?:\(?(?:\d{1,3}|[a-h]|[ivx]{1,4})\s?[.):/-](?=\D)|(?:[0-9]\ufe0f?\u20e3|[\u2460-\u2473\u2776-\u277f])\s?|[-*•‣·–]\s|(?<=\#)\d{1,3}\s|(?:step|task|tool|stage|action|module)\s?\#?\d{0,3}\s?[:.)-]"""
-    r"""|(?:and|then|first|second|third|next|finally|lastly|use|apply|run|call)\b[\s,:]*)?[\s"'`*_]*""",
+    r"""^[\s"'`“”‘’*_#>]*(?:\(?(?:\d{1,3}|[a-h]|[ivx]{1,4})\s?[.):/-](?=\D)|(?:[0-9]\ufe0f?\u20e3|[\u2460-\u2473\u2776-\u277f])\s?|[-*•‣·–]\s|(?<=\#)\d{1,3}\s|(?:step|task|tool|stage|action|module)\s?\#?\d{0,3}\s?[:.)-]"""
+    r"""|(?:and|then|first|second|third|next|finally|lastly|use|apply|run|call)\b[\s,:]*)?[\s"'`“”‘’*_]*""",
     re.IGNORECASE,
 )
-_TAIL = re.compile(r"""[\s"'`*]*(?:\(\))?[.;:!。]?[\s"'`*]*$""")
+_TAIL = re.compile(r"""[\s"'`“”‘’*]*(?:\(\))?[.;:!。]?[\s"'`“”‘’*]*$""")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _NO_WORD = re.compile(r"\W+")
 _FILLERS = frozenset(
     [
@@ -304,6 +305,8 @@ class _Names:
         if tool is not None:
             return _Part(written.strip(), tool, tool)
         name = _HEAD.sub("", name) or name
+        if (tool := self._spellings.get(spelling(_CAMEL.sub(" ", name)))) is not None:
+            return _Part(written.strip(), tool, tool)
         if _NAME.fullmatch(name) is None:
             return None
         words = spelling(name).split()

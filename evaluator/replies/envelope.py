@@ -44,7 +44,7 @@ _ROLE = re.compile(
 )
 _END = re.compile(
     r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|end_of_role|end_of_solution|return|eos|EOT|user|"
-    r"END_RESPONSE|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<eos>|</s>|<[|｜]end[▁_]of[▁_]sentence[|｜]>|<[|｜]User[|｜]>"
+    r"END_RESPONSE|END_OF_TURN_TOKEN)\|>|<end_of_turn>|<end_code>|<eos>|</s>|<[|｜]end[▁_]of[▁_]sentence[|｜]>|<[|｜]User[|｜]>"
     r"|<\|im_start\|>(?=\s*(?:user|system|tool))|\[INST\]",
 )
 _END_WITHIN = 40

@@ -185,6 +185,8 @@ def _inner(value: Mapping[str, object]) -> tuple[str, object] | None:
         return f"{key}[0]", choices[0]
     if isinstance(value.get("tool_uses"), list):
         return "tool_uses", value["tool_uses"]
+    if isinstance(parallel := value.get("parameters"), Mapping) and isinstance(parallel.get("tool_uses"), list):
+        return "parameters.tool_uses", parallel["tool_uses"]
     if value.get("object") == "response" or (
         isinstance(value.get("output"), list | Mapping) and ("model" in value or "stopReason" in value)
     ):

@@ -152,6 +152,9 @@ REPLIES = {
         "lc": 1, "type": "constructor", "id": ["AIMessage"], "kwargs": {"content": "", "tool_calls": LANGCHAIN_CALLS},
     },
     "several at once": {"tool_uses": written(lambda n, a: {"recipient_name": f"functions.{n}", "parameters": a})},
+    "several in one call": {"recipient_name": "multi_tool_use.parallel", "parameters": {
+        "tool_uses": written(lambda n, a: {"recipient_name": f"functions.{n}", "parameters": a}),
+    }},
     "hermes": "\n".join(written(tagged)),
     "hermes, after prose": "I detect first.\n" + "\n".join(written(tagged)),
     "hermes, never closed": "\n".join(written(tagged)).removesuffix("</tool_call>"),
@@ -208,6 +211,7 @@ REPLIES = {
     "completion": {"choices": [{"text": dump(PLAN), "index": 0, "finish_reason": "stop"}], "object": "text_completion"},
     "generated text": [{"generated_text": f"```json\n{dump(PLAN)}\n```"}],
     "python, printed": f'```python\nboxes = {DETECT}(image="a.png")\none = {SELECT}(bbox_list=boxes, condition="train")\nprint(one)\n```',
+    "smolagents, fence": f'Code:\n```py\none = {SELECT}(bbox_list={DETECT}(image="a.png"), condition="train")\nfinal_answer(one)\n```<end_code>',
     "smolagents": f'Thought: detect.\n<code>\nboxes = {DETECT}(image="a.png")\none = {SELECT}(bbox_list=boxes, condition="train")\nfinal_answer(one)\n</code>',
     "xlam": written(named("arguments")),
     "agent": "\n".join(f"```json\n{dump(item)}\n```" for item in [written(lambda n, a: {"action": n, "action_input": a})]),

@@ -32,6 +32,7 @@ def tools(text):
         f"{A}, {B}\n\nThis removes the noise and names what is left.", f"```\n{A}, {B}\n```", f"<answer>{A}, {B}</answer>",
         f"{A}, {B}<|im_end|>", f"<think>{B}?</think>{A}, {B}", f"\ufeff{A}, {B}", f"{A}\u200b, {B}",
         f"\u2460 {A} \u2461 {B}", f"1\ufe0f\u20e3 {A}\n2\ufe0f\u20e3 {B}", f"a) {A}\nb) {B}", f"i. {A}\nii. {B}", f"{A} \u27a1\ufe0f {B}",
+        f"{A}\n\u2193\n{B}", f"\u201c{A}\u201d, \u201c{B}\u201d", f"{A.replace(' ', '')}, {B.replace(' ', '')}",
         f"input -> {A} -> {B} -> output", f"{A} (removes the noise), {B} (names it)", f"$\\text{{{A}}} \\rightarrow \\text{{{B}}}$",
         f'{{"tools": ["{A}", "{B}"]}}', f'{{"plan": "{A}, {B}"}}',
         "image denoising, image classification", "IMAGE_DENOISING, IMAGE_CLASSIFICATION", "image-denoising,image-classification",
