@@ -14,7 +14,14 @@ from pathlib import Path
 
 from evaluator.controlllm.toolbench.meaning import words
 from evaluator.controlllm.toolbench.meaning.wordnet import PartOfSpeech
-from evaluator.controlllm.toolbench.meaning.words import CONCRETE, base_of, domain_of, is_kind_of, usual_sense
+from evaluator.controlllm.toolbench.meaning.words import (
+    CONCRETE,
+    base_of,
+    domain_of,
+    is_kind_of,
+    senses_of,
+    usual_sense,
+)
 
 FOLDER = Path(__file__).parent / "lexicon"
 PERSONS = frozenset({"person", "man", "woman", "child", "boy", "girl", "baby", "couple", "family"})
@@ -233,9 +240,19 @@ def vague_doings() -> frozenset[str]:
 
 @lru_cache(maxsize=4096)
 def kinds_of(name: str) -> frozenset[str]:
-    """The transitive hypernyms of a thing."""
-    above = {kind for kind, names in _kinds().items() if name in names}
-    return frozenset(above).union(*(kinds_of(kind) for kind in above))
+    """The transitive hypernyms of a thing among the lexicon's kinds, by the lexicon and by WordNet."""
+    found: set[str] = set()
+    level = {name}
+    while level:
+        above = {
+            kind
+            for kind, names in _kinds().items()
+            for below in level
+            if below in names or (kind != below and is_kind_of(below, kind))
+        }
+        level = above - found - {name}
+        found |= level
+    return frozenset(found)
 
 
 @cache
@@ -253,7 +270,7 @@ def compound_modifiers() -> frozenset[str]:
 
 def may_be(wanted: Concept, given: Concept) -> bool:
     """Whether a `given` thing may be the `wanted` one: a kind of it, or a person in a role."""
-    if wanted.name in kinds_of(given.name) or is_kind_of(given.name, wanted.name):
+    if wanted.name in kinds_of(given.name) or _is_kind_of(given, wanted):
         return True
     return "roles" in {wanted.dimension, given.dimension} and bool(PERSONS & {wanted.name, given.name})
 
@@ -262,7 +279,13 @@ def are_related(first: Concept, second: Concept) -> bool:
     """Whether one is a kind of the other."""
     if first.name in kinds_of(second.name) or second.name in kinds_of(first.name):
         return True
-    return is_kind_of(first.name, second.name) or is_kind_of(second.name, first.name)
+    return _is_kind_of(first, second) or _is_kind_of(second, first)
+
+
+def _is_kind_of(concept: Concept, other: Concept) -> bool:
+    """Whether WordNet has one thing as a kind of another. People that are called prawns are not meant."""
+    is_object = concept.is_listed and concept.dimension == "objects" and concept.name not in PERSONS
+    return not (is_object and other.name in PERSONS) and is_kind_of(concept.name, other.name)
 
 
 def are_apart(first: Concept, second: Concept) -> bool:
@@ -272,12 +295,16 @@ def are_apart(first: Concept, second: Concept) -> bool:
     """
     if first.is_listed and second.is_listed:
         return not are_related(first, second)
-    return words.are_apart(first.name, second.name)
+    is_one_listed = first.is_listed or second.is_listed
+    if not is_one_listed or not (words.is_animal(first.name) or words.is_animal(second.name)):
+        return words.are_apart(first.name, second.name)
+    # Animals that the lexicon does not list are none of the things that it lists.
+    return not are_related(first, second)
 
 
 @cache
 def undefined_kinds() -> tuple[str, ...]:
-    """Names of kinds that are no concepts: mistakes of the lexicon."""
+    """Names of kinds that neither the lexicon nor WordNet has: mistakes of the lexicon."""
     known = {concept.name for concept in concepts().values()}
     every = {name for kind, names in _kinds().items() for name in (kind, *names)}
-    return tuple(sorted(every - known))
+    return tuple(sorted(name for name in every - known if not senses_of(name)))

@@ -100,19 +100,25 @@ def _compare_names(*, wanted: Name, given: Name, attributes: frozenset[str]) -> 
 def _compare_heads(*, wanted: Name, given: Name, is_in_request: bool) -> Finding:
     """Compare names with different heads. `is_in_request`: whether the request has the words before the given head."""
     first, second = wanted.head, given.head
-    is_compound = not second.is_listed and " " in second.name and concept_of_name(second.name.split()[-1]) == first
-    if is_compound and not is_in_request:
+    if _is_compound_of(second, first) and not is_in_request:
         # A police car or school bus is not what the request calls a car or bus.
         return DIFFERENT
     if Category.UNKNOWN not in {first.category, second.category}:
         if may_be(first, second) and is_in_request:
             return Verdict.UNDECIDED, f"a {second.name} is only one kind of {first.name}"
-        if are_apart(first, second) or (first.is_listed and second.is_listed):
+        is_hypernym = second.is_listed and are_related(first, second) and not _is_compound_of(first, second)
+        if are_apart(first, second) or is_hypernym or (first.is_listed and second.is_listed):
             return DIFFERENT
     elif second.is_listed and not are_related(first, second) and second not in wanted.before:
         # The request's word is rare. A known name is that of another object.
         return DIFFERENT
     return Verdict.UNDECIDED, f"the rules do not know whether “{second.name}” is “{first.name}”"
+
+
+def _is_compound_of(concept: Concept, head: Concept) -> bool:
+    """Whether a name of several words that the lexicon does not list ends in the name of another concept."""
+    *others, last = concept.name.split()
+    return bool(others) and not concept.is_listed and concept_of_name(last) == head
 
 
 def _joined(name: str) -> str:

@@ -3,6 +3,7 @@
 The most frequent sense of a word is trusted only above bounds; a word whose senses are near in frequency has none.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -108,10 +109,25 @@ def are_apart(word: str, other: str) -> bool:
     """
     if is_kind_of(word, other) or is_kind_of(other, word):
         return False
-    first, second = ({domain_of(sense) for sense in nouns(each)} for each in (word, other))
+    first, second = _domains(word), _domains(other)
     if not (first and second and first | second <= CONCRETE):
         return False
     return first.isdisjoint(second) or first == second == {"animal"}
+
+
+def is_animal(word: str) -> bool:
+    """Whether a word surely names an animal."""
+    return _domains(word) == {"animal"}
+
+
+def _domains(word: str) -> frozenset[str]:
+    """The domains of a noun: that of nearly all its occurrences, else those of all senses that occur."""
+    senses = nouns(word)
+    occurrences: Counter[str] = Counter()
+    for sense in senses:
+        occurrences[domain_of(sense)] += sense.frequency
+    usual = {domain for domain, count in occurrences.items() if count and count >= _LEAST_OF_WORD * occurrences.total()}
+    return frozenset(usual or occurrences)
 
 
 @lru_cache(maxsize=65536)

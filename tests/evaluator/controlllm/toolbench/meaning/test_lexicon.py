@@ -5,10 +5,12 @@ from collections import Counter
 from evaluator.controlllm.toolbench.meaning.frames import alike, frame_of
 from evaluator.controlllm.toolbench.meaning.lexicon import (
     Category,
+    are_related,
     concepts,
     kinds_of,
     lemma,
     lists,
+    may_be,
     readings,
     table,
     undefined_kinds,
@@ -22,7 +24,12 @@ ASKS = lists("asks", "asks")
 def test_kinds_are_names_of_things_and_no_thing_is_a_kind_of_itself():
     assert undefined_kinds() == ()
     assert [name for name in table("things")["kinds"] if name in kinds_of(name)] == []
-    assert {"animal"} <= kinds_of("puppy")
+    assert kinds_of("rose") == {"potted plant", "flower"}
+    puppy, animal, mug = (concepts()[name,] for name in ("puppy", "animal", "mug"))
+    assert may_be(animal, puppy)
+    assert not may_be(puppy, animal)
+    assert are_related(puppy, animal)
+    assert not are_related(mug, animal)
 
 
 SEVERAL = [*lists("things").values(), lists("doings")["names"], *lists("qualities", "dimensions").values()]
