@@ -270,7 +270,7 @@ def compound_modifiers() -> frozenset[str]:
 
 def may_be(wanted: Concept, given: Concept) -> bool:
     """Whether a `given` thing may be the `wanted` one: a kind of it, or a person in a role."""
-    if wanted.name in kinds_of(given.name) or _is_kind_of(given, wanted):
+    if wanted.name in kinds_of(given.name) or is_kind_of(given.name, wanted.name):
         return True
     return "roles" in {wanted.dimension, given.dimension} and bool(PERSONS & {wanted.name, given.name})
 
@@ -279,13 +279,7 @@ def are_related(first: Concept, second: Concept) -> bool:
     """Whether one is a kind of the other."""
     if first.name in kinds_of(second.name) or second.name in kinds_of(first.name):
         return True
-    return _is_kind_of(first, second) or _is_kind_of(second, first)
-
-
-def _is_kind_of(concept: Concept, other: Concept) -> bool:
-    """Whether WordNet has one thing as a kind of another. People that are called prawns are not meant."""
-    is_object = concept.is_listed and concept.dimension == "objects" and concept.name not in PERSONS
-    return not (is_object and other.name in PERSONS) and is_kind_of(concept.name, other.name)
+    return is_kind_of(first.name, second.name) or is_kind_of(second.name, first.name)
 
 
 def are_apart(first: Concept, second: Concept) -> bool:

@@ -93,7 +93,13 @@ def nouns(word: str) -> tuple[Sense, ...]:
 def is_kind_of(word: str, other: str) -> bool:
     """Whether one noun may be a kind of another, or its synonym, in a sense that occurs."""
     above = {sense.synset for sense in nouns(other)}
-    return any(not above.isdisjoint(wordnet().distances(sense.synset)) for sense in nouns(word))
+    is_person = _domains(word) == {"person"}
+    return any(
+        not above.isdisjoint(wordnet().distances(sense.synset))
+        for sense in nouns(word)
+        # Some people are called fish or prawns.
+        if is_person or domain_of(sense) != "person"
+    )
 
 
 def domain_of(sense: Sense) -> str:
@@ -120,6 +126,7 @@ def is_animal(word: str) -> bool:
     return _domains(word) == {"animal"}
 
 
+@lru_cache(maxsize=65536)
 def _domains(word: str) -> frozenset[str]:
     """The domains of a noun: that of nearly all its occurrences, else those of all senses that occur."""
     senses = nouns(word)
