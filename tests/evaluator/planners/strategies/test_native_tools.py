@@ -145,7 +145,7 @@ def test_arguments_that_are_no_object_are_unreadable_and_shown(calls, says):
 @pytest.mark.parametrize(
     ("calls", "code"),
     [
-        ([call("image_captioning", picture="station_000.png")], "missing_input"),
+        ([call("image_captioning", odd="station_000.png")], "missing_input"),
         ([call("teleport", image="station_000.png")], "unknown_tool"),
         ([call("image_captioning", image="call_7")], "unknown_reference"),
         ([call("image_captioning", image="call_1")], "cycle"),
