@@ -141,8 +141,13 @@ _SMALL_WORDS = frozenset(
         "your",
     ]
 )
-_REVERSAL = re.compile(r"\W*(?:but|however|wait|no|not|wrong|actually|instead)\b", re.IGNORECASE)
-"""Beginnings of a line that takes back the one before it."""
+_REVERSAL = re.compile(
+    r"\W*(?:but|however|wait|no|not|none|neither|wrong|actually|instead|sorry|unfortunately|impossible"
+    r"|(?:I|we)(?:['\u2019]m|['\u2019]re| am| are)? "
+    r"(?:sorry|afraid|unable|cannot|can not|\w+n['\u2019]t|refuse|decline))\b",
+    re.IGNORECASE,
+)
+"""Beginnings of a line that takes back the one before it, or refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,7 +312,7 @@ class _Names:
         name = _HEAD.sub("", name) or name
         if (tool := self._spellings.get(spelling(_CAMEL.sub(" ", name)))) is not None:
             return _Part(written.strip(), tool, tool)
-        if _NAME.fullmatch(name) is None:
+        if _NAME.fullmatch(name) is None or NEGATION.fullmatch(name):
             return None
         words = spelling(name).split()
         if _SMALL_WORDS.intersection(words) and "_" not in name:

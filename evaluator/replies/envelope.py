@@ -65,9 +65,11 @@ _FENCE = re.compile(r"`{3,}|~{3,}")
 _LABEL = re.compile(r"[ \t]*(?:[\w+#.-]*[ \t]*\r?\n|[A-Za-z][\w+#.-]*[ \t]*(?=[{\[(]))")
 _FINAL = re.compile(r"\bfinal\b", re.IGNORECASE)
 NEGATION = re.compile(
-    r"\b(?:not|never|avoid|instead|without|wrong|incorrect|no|cannot|can't|don't|isn't)\b", re.IGNORECASE
+    r"\b(?:not|never|none|neither|nor|avoid|instead|without|wrong|incorrect|no|cannot|\w+n['\u2019]t|unable|impossible"
+    r"|unavailable|unsuitable|insufficient|lacks?|sorry|unfortunately|refuse[sd]?|declined?)\b",
+    re.IGNORECASE,
 )
-"""Words that say that what follows is not meant."""
+"""Words that say that what follows is not meant, or refuse."""
 _MOST_CANDIDATES = 50
 """Brackets in prose that are tried as the beginning of a JSON value."""
 _INVISIBLE = "\ufeff\u200b\u200c\u200d\u200e\u200f\u2060\u2066\u2067\u2068\u2069\u202a\u202b\u202c\u202d\u202e\u00ad"

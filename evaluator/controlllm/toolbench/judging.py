@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -144,6 +145,24 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
     return JudgedPlan(plan=plan, tolerated=parsed.tolerated, judgement=judgement, indicators=indicators, pairs=pairs)
 
 
+def best_of(*, suite: Suite, task: ToolTask, judged: JudgedPlan, alternatives: Sequence[object]) -> float:
+    """`SE_best`: SE of the best of a plan and its alternatives, whose SE is the lower end by the rules.
+
+    Beside a plan without steps, which abstains, alternatives are ignored: no plan could meet the request.
+
+    Args:
+        suite: has the catalogue that the plans call.
+        task: the request.
+        judged: the first plan.
+        alternatives: further plans in any accepted form; unreadable ones are ignored.
+    """
+    solved = [judged.judgement.SE]
+    for value in alternatives[:MAX_ALTERNATIVES] if judged.plan.steps else ():
+        with suppress(PlanSyntaxError):
+            solved.append(judge(suite=suite, task=task, value=value).judgement.SE)
+    return float(max(solved))
+
+
 def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
     """Judge the plan for a request that no plan can meet: SE is 1 if the planner abstained.
 
@@ -197,19 +216,14 @@ class ToolJudge:
         }
 
     def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
-        """Judge the plan, and for `SE_best` the planner's alternatives, whose SE is the lower end by the rules."""
+        """Judge the plan, and for `SE_best` the planner's alternatives."""
         task = planned.task
         assert isinstance(task, ToolTask)
         judged = judge_parsed(suite=suite, task=task, parsed=planned.plan, arbiter=self._arbiter)
         indicators = judged.indicators
         if "SE_best" in indicators:
-            solved = [judged.judgement.SE]
-            for value in planned.reply.alternatives[:MAX_ALTERNATIVES]:
-                try:
-                    solved.append(judge(suite=suite, task=task, value=value).judgement.SE)
-                except PlanSyntaxError:
-                    continue
-            indicators = indicators | {"SE_best": float(max(solved))}
+            best = best_of(suite=suite, task=task, judged=judged, alternatives=planned.reply.alternatives)
+            indicators = indicators | {"SE_best": best}
         goal = "; ".join(part.sentence() for part in task.goal.parts) if task.goal is not None else ""
         return Judgement(
             score=float(judged.judgement.SE),

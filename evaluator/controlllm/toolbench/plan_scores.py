@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evaluator.controlllm.toolbench.indicators import INDICATORS, LOWER_IS_BETTER, missing_plan
-from evaluator.controlllm.toolbench.judging import JudgedPlan, judge
+from evaluator.controlllm.toolbench.judging import JudgedPlan, best_of, judge
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.plans_file import GivenPlan
@@ -77,22 +77,17 @@ def _score(*, suite: Suite, task: ToolTask, given: GivenPlan, arbiter: Arbiter |
     if task.goal is None:
         why = {"error": f"there is no goal to judge by: {task.uncovered}"}
         return ScoredPlan(task=task, judged=None, indicators=dict.fromkeys(INDICATORS), why=why)
-    judged: list[JudgedPlan | None] = []
-    problem = "no plan was given"
-    for value in (given.plan, *given.alternatives):
-        try:
-            # Alternatives only count in SE_best, with their lower ends by the rules.
-            judged.append(judge(suite=suite, task=task, value=value, arbiter=None if judged else arbiter))
-        except PlanSyntaxError as error:
-            problem = problem if judged else f"the plan cannot be read: {error}"
-            judged.append(None)
-    best = max((plan.judgement.SE for plan in judged if plan is not None), default=0)
-    first = judged[0] if judged else None
-    if first is None:
-        missing = missing_plan(problem)
+    try:
+        judged = judge(suite=suite, task=task, value=given.plan, arbiter=arbiter)
+    except PlanSyntaxError as error:
+        missing = missing_plan(f"the plan cannot be read: {error}")
         worst: dict[str, float | None] = {name: float(value) for name, value in missing.indicators().items()}
-        return ScoredPlan(task, None, worst | {"SE_best": float(best)}, missing.why)
-    return ScoredPlan(task, first, first.indicators | {"SE_best": float(best)}, first.judgement.why)
+        return ScoredPlan(task, None, worst | {"SE_best": 0.0}, missing.why)
+    indicators = judged.indicators
+    if "SE_best" in indicators:
+        best = best_of(suite=suite, task=task, judged=judged, alternatives=given.alternatives)
+        indicators = indicators | {"SE_best": best}
+    return ScoredPlan(task, judged, indicators, judged.judgement.why)
 
 
 def _task_score(task: ToolTask, row: ScoredPlan | None) -> TaskScore:

@@ -452,7 +452,7 @@ class Suite:
             expects=task.expects,
             known=self.catalogue,
             several=tuple(answer.expects for answer in task.answers if answer.expects) if task.expects is None else (),
-            may_abstain=self.may_abstain,
+            may_abstain=self.may_abstain or task.metric == ABSTENTION,
         )
 
 

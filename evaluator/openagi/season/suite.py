@@ -167,9 +167,8 @@ def season_suite() -> Suite:
         training_splits=("validation",),
         panels=(Panel.SCORES, Panel.ARTEFACTS),
         scoring=(
-            "A plan with several answers scores the mean of their scores. A plan without steps and answers says that "
-            "no tool can meet the request: that scores 1 where it is right, and elsewhere what handing back the "
-            "request's own input scores."
+            "A plan with several answers scores the mean of their scores. A null plan, or one without steps and "
+            "answers, says that no tool can meet the request: that scores 1 where it is right, and 0 elsewhere."
         ),
         facets=FACETS,
         may_abstain=True,

@@ -37,7 +37,8 @@ def test_tasks_without_a_plan_count_as_the_worst_there_is():
 
 def test_the_best_of_five_candidates_is_a_separate_column():
     task = MINI.tasks[0]
-    plans = {task.key: GivenPlan({"steps": [], "answers": []}, (plan_to_json(task.gold),))}
+    call = {"id": "s1", "tool": "text_to_image", "inputs": {"text": "a dog"}, "outputs": {"image": "s1.image"}}
+    plans = {task.key: GivenPlan({"steps": [call], "answers": ["s1.image"]}, (plan_to_json(task.gold),))}
     (row,) = score_given(suite=MINI, plans=plans).rows
     assert (row.indicators["SE"], row.indicators["SE_best"]) == (0.0, 1.0)
 
