@@ -29,6 +29,8 @@ class StopReason(StrEnum):
     """The planner stopped; the last result is its answer."""
     COMPLETED = "completed"
     """A whole plan was executed; the last result is its answer."""
+    ABSTAINED = "abstained"
+    """The planner said that the request cannot be met, or ended with neither an action nor an answer."""
     TURN_LIMIT = "turn_limit"
     ACTION_LIMIT = "action_limit"
     TIME_LIMIT = "time_limit"

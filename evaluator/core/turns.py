@@ -28,6 +28,7 @@ from evaluator.core.planner import (
     Usage,
     request_for,
 )
+from evaluator.core.plans.abstaining import MAX_REASON
 from evaluator.core.plans.model import PlanContext
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite, Task
@@ -126,7 +127,7 @@ class TurnResponse(Message):
     `plan`, except that a subgoal may accompany actions or steps."""
 
     model_config = ConfigDict(extra="ignore")
-    OPTIONS: ClassVar[frozenset[str]] = frozenset({"alternatives", "accepts", "usage"})
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"alternatives", "accepts", "usage", "reason"})
 
     stop: bool = False
     """The episode is finished, and the last result is the answer."""
@@ -141,7 +142,10 @@ class TurnResponse(Message):
     text: str | None = None
     """The unprocessed output of a language model, in the format of LUMOS's replies."""
     plan: dict[str, JsonValue] | list[JsonValue] | str | None = None
-    """A whole plan in any form that suites without turns accept. It is executed, and the episode ends."""
+    """A whole plan in any form that suites without turns accept. It is executed, and the episode ends. A null plan as
+    the only answer field: the request cannot be met. It is kept as an abstention, with its reason."""
+    reason: str = ""
+    """With a null plan: why. Long texts are truncated; values other than texts are ignored."""
     alternatives: Alternatives = Field(default_factory=list, max_length=MAX_ALTERNATIVES)
     """With a plan: further plans, best first. Only suites that accept several candidates try them."""
     accepts: list[str] = Field(default_factory=list)
@@ -157,6 +161,19 @@ class TurnResponse(Message):
     def is_answered_in(cls, value: JsonValue) -> bool:
         """Whether a JSON value has one of the answer fields, valid or not."""
         return isinstance(value, Mapping) and any(value.get(name) for name in _ANSWERS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _abstention(cls, value: object) -> object:
+        # Structured outputs fill every field with null, so only a null plan by itself is an abstention.
+        if not isinstance(value, Mapping):
+            return value
+        fields = {name: part for name, part in value.items() if name != "reason"}
+        if [name for name in _ANSWERS if name in value] != ["plan"] or value["plan"] is not None:
+            return fields
+        reason = value.get("reason")
+        said = {"reason": reason[:MAX_REASON]} if isinstance(reason, str) else {}
+        return {**fields, "plan": {"plan": None, **said}}
 
     @model_validator(mode="before")
     @classmethod

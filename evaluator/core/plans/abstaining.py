@@ -44,13 +44,15 @@ def parse_abstention(value: object) -> ParsedPlan:
     Raises:
         PlanSyntaxError: it has other keys, or a reason that is no text.
     """
+    reason: object = None
     if isinstance(value, Mapping):
         if unknown := sorted(str(key) for key in value if key not in _KEYS):
             raise PlanSyntaxError(f"unknown key {unknown[0]!r}; beside a null plan there may be a reason", where="plan")
         reason = value.get("reason")
         if reason is not None and not isinstance(reason, str):
             raise PlanSyntaxError(f"must be a text, not {kind_of(reason)}", where="reason")
-    return ParsedPlan(plan=Plan(steps=(), answers=()), form=FORM)
+    said = reason.strip()[:MAX_REASON] if isinstance(reason, str) else ""
+    return ParsedPlan(plan=Plan(steps=(), answers=()), form=FORM, reason=said)
 
 
 def reason_received(received: object) -> str | None:

@@ -57,6 +57,8 @@ class ParsedPlan:
     plan: Plan
     form: str
     tolerated: tuple[str, ...] = ()
+    reason: str = ""
+    """Of an abstention: why no plan can meet the request, in the planner's words."""
 
 
 @dataclass(frozen=True, slots=True)

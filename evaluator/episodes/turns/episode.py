@@ -6,6 +6,7 @@ from types import MappingProxyType
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerError
 from evaluator.core.plans.model import PlanContext, PlanSyntaxError
+from evaluator.core.refusals import refuses
 from evaluator.core.suites.base import Candidates
 from evaluator.core.transcripts import ActionProblem, ActionRun, StopReason, Transcript, TurnRun
 from evaluator.core.turns import PNG, Asked, Formulation, Limits, PastTurn, Role, TurnReply
@@ -21,6 +22,7 @@ from evaluator.episodes.turns.environment import (
     known_names,
 )
 from evaluator.episodes.turns.reading import (
+    Abstained,
     Actions,
     Answered,
     FinishedAction,
@@ -35,6 +37,10 @@ from evaluator.episodes.turns.work import OpenTurn, Work, past_turn
 
 UNREADABLE_IN_A_ROW = 3
 """Consecutive unreadable answers that end an episode."""
+REFUSAL = (
+    'The answer cannot be read: it is a refusal in words. {"plan": null, "reason": "..."} says that nothing can meet '
+    "the request."
+)
 LONGEST_NAME = 100
 """Characters of the name of a result."""
 
@@ -77,6 +83,10 @@ class Episode:
         """The sentence on the tool failure that ended it, if any."""
         self.answer: str | None = None
         """The complete answer, if it ended with one."""
+        self.abstention: JsonValue = None
+        """What the planner said if it abstained (`evaluator.core.plans.abstaining`)."""
+        self.refusal = False
+        """Whether its answer is a refusal in words."""
         self.work = Work() if typed is None else Work.starting_with(typed)
         """The actions on typed results."""
         self.sample, self._key, self._scope = sample, key, scope
@@ -309,8 +319,13 @@ class Episode:
         match intent:
             case Stopped():
                 self._finish(StopReason.STOPPED, answer=self._default_answer())
+            case Abstained(said=said):
+                self.abstention = said
+                self._finish(StopReason.ABSTAINED, answer=None)
             case Answered(text=text):
-                self._finish(StopReason.ANSWERED, answer=self._values.get(text.strip(), text))
+                value = self._values.get(text.strip())
+                self.refusal = value is None and refuses(text)
+                self._finish(StopReason.ANSWERED, answer=text if value is None else value)
             case Subgoals(texts=texts):
                 self._turn.subgoals = texts
                 if self._role is Role.PLAN:
@@ -331,7 +346,13 @@ class Episode:
     def _finish(self, stop: StopReason, *, answer: str | None) -> None:
         self.answer = answer
         self._over.append(self._turn.to_record(is_cut=False))
-        self.stop = stop
+        self.stop = self._end_by_planner(stop)
+
+    def _end_by_planner(self, stop: StopReason) -> StopReason:
+        """The end that the planner chose. Like a plan with neither steps nor answers, an episode with neither an action
+        nor an answer abstains."""
+        does_nothing = not self._actions and self.answer is None
+        return StopReason.ABSTAINED if does_nothing and stop is not StopReason.UNREADABLE else stop
 
     def _end_turn(self) -> None:
         """Close the turn, and end the episode if a limit is reached."""
@@ -345,7 +366,7 @@ class Episode:
         self._role = self._first_role
         if self._ends_after is not None:
             self.answer = None if self._ends_after is StopReason.UNREADABLE else self._result()
-            self.stop = self._ends_after
+            self.stop = self._end_by_planner(self._ends_after)
         elif len(self._over) >= self._bounds.turns:
             self.stop = StopReason.TURN_LIMIT
         elif self._actions >= self._bounds.actions:

@@ -23,10 +23,10 @@ from evaluator.episodes.turns.environment import (
     TypedTask,
     offered_tools,
 )
-from evaluator.episodes.turns.episode import Episode
+from evaluator.episodes.turns.episode import REFUSAL, Episode
 from evaluator.episodes.turns.faults import Fault, FaultInjector
 from evaluator.episodes.turns.planners import in_turns, journaled
-from evaluator.episodes.turns.records import calls_of, indicators_of, plan_of_transcript, record_of_samples
+from evaluator.episodes.turns.records import calls_of, fault_of, indicators_of, plan_of_transcript, record_of_samples
 
 if TYPE_CHECKING:
     from evaluator.execution.engine.store import Store
@@ -147,15 +147,14 @@ class TurnEvaluator:
         plan = plan_of_transcript(transcript=transcript, catalogue=self.suite.catalogue)
         update = {
             "planner": calls_of([transcript]), "plan": plan_to_json(plan), "transcripts": [transcript],
-            "planner_notes": dict(episode.notes),
+            "planner_notes": dict(episode.notes), "plan_received": episode.abstention,
         }  # fmt: skip
         record = new_record(suite=self.suite, task=task).model_copy(update=update)
-        if episode.failure is not None:
-            failure = episode.failure
-            return faulty(record, reason=failure.reason, message=str(failure))
-        if episode.fault:
-            return faulty(record, reason=Reason.EXPERT_FAILED, message=episode.fault)
+        if (fault := fault_of(episode, task=task)) is not None:
+            return faulty(record, reason=fault.reason, message=fault.message)
         outcome = self._environment.score(task=task, answer=episode.answer, transcript=transcript)
+        if episode.refusal and not outcome.score:
+            return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=REFUSAL)
         scores = {"score": outcome.score, "expected": outcome.expected, "indicators": dict(outcome.indicators)}
         answer = {} if outcome.answer is None else {"answer": outcome.answer}
         scored = transcript.model_copy(update={**scores, **answer})

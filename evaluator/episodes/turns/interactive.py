@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from evaluator.episodes.turns.evaluator import TurnEvaluator
 
 
+_ENDS_VERSION = 2
+"""Version of how episodes end; increment it if an end may have another outcome."""
+
+
 @dataclass(frozen=True, slots=True)
 class InteractiveEpisodes:
     """Planners act in turns; exact tools or experts run their actions in between."""
@@ -52,6 +56,7 @@ class InteractiveEpisodes:
         rules: dict[str, JsonValue] = {
             "environment": self._environment(Setting(profile=profile)).digest(),
             "limits": limits,
+            "ends": _ENDS_VERSION,
         }
         if self.experts:
             rules["profile"] = named_profile(profile).digest

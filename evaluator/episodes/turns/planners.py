@@ -143,6 +143,9 @@ _NO_ANSWER = PlannerError(
 
 
 def _turn(reply: PlannerReply) -> TurnReply:
+    if reply.plan is None and not reply.unreadable:
+        response = TurnResponse.model_validate({"plan": None})
+        return TurnReply(response=response, call=reply.call, notes=reply.notes)
     if reply.unreadable or not isinstance(reply.plan, Mapping | list | str):
         why = reply.unreadable or "it is neither an object nor a list nor a text"
         message = f"The plan cannot be read: {why}."

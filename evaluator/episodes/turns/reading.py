@@ -6,7 +6,8 @@ from itertools import count
 from typing import cast
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.plans.abstaining import is_abstention
+from evaluator.core.plans.abstaining import FORM as ABSTENTION
+from evaluator.core.plans.abstaining import abstention, is_abstention
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Step
 from evaluator.core.suites.base import Candidates
 from evaluator.core.tools.types import Catalogue
@@ -169,6 +170,14 @@ class Stopped:
 
 
 @dataclass(frozen=True, slots=True)
+class Abstained:
+    """The planner says that the request cannot be met."""
+
+    said: JsonValue
+    """The abstention (`evaluator.core.plans.abstaining`)."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """An answer in words, or the name of the result that is the answer."""
 
@@ -196,7 +205,7 @@ class Actions:
     """Why the text after these actions cannot be read, as a sentence; empty if there is none."""
 
 
-Intent = Stopped | Answered | Subgoals | Actions
+Intent = Stopped | Abstained | Answered | Subgoals | Actions
 
 
 class UnreadableError(ValueError):
@@ -231,9 +240,9 @@ def read_response(
         return Stopped()
     if response.answer is not None:
         return Answered(_bounded(response.answer, what="the answer"))
+    if response.plan is not None and (abstained := _abstention(response.plan, context=context)) is not None:
+        return abstained
     if response.plan is not None and candidates is not None:
-        if is_abstention(response.plan):
-            return Stopped()
         plans = [cast("JsonValue", text_of_message(plan)) for plan in (response.plan, *response.alternatives)]
         return _candidate_actions(plans, candidates=candidates)
     if response.plan is not None:
@@ -250,6 +259,25 @@ def read_response(
     if response.text is not None:
         return _of_text(response.text, role=role, context=context, statement_tool=statement_tool)
     return Subgoals(subgoals)
+
+
+def _abstention(plan: JsonValue, *, context: PlanContext) -> Abstained | None:
+    """An abstention in place of a whole plan, perhaps in an envelope; None for anything else.
+
+    Raises:
+        PlanSyntaxError: a null plan with more than a reason.
+    """
+    if isinstance(plan, str) and "null" not in plan:
+        return None
+    if not isinstance(plan, str) and not is_abstention(plan):
+        return None
+    try:
+        parsed = read_plan(value=plan, context=context)
+    except PlanSyntaxError:
+        if isinstance(plan, str):
+            return None
+        raise
+    return Abstained(abstention(parsed.reason)) if parsed.form == ABSTENTION else None
 
 
 def _subgoals(response: TurnResponse) -> tuple[str, ...]:

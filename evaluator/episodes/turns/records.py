@@ -1,10 +1,12 @@
 """The result record of a task from its episodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
+from evaluator.core.plans.abstaining import WRONGLY
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.records import PlannerCall, Reason, ResultRecord
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import StopReason, Transcript, bounded
 from evaluator.episodes.parts import faulty, is_infrastructure, new_record
@@ -45,13 +47,35 @@ def _sum(counts: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
+class EpisodeFault(NamedTuple):
+    """Why an episode ended without anything to score."""
+
+    reason: Reason
+    message: str
+
+
+def fault_of(episode: Episode, *, task: Task) -> EpisodeFault | None:
+    """The fault of an episode: of an expert, of the call of the planner, an abstention from a request that can be met,
+    or no readable answer before the first action. None: what the planner did is scored."""
+    if episode.fault:
+        return EpisodeFault(Reason.EXPERT_FAILED, episode.fault)
+    if episode.failure is not None:
+        return EpisodeFault(episode.failure.reason, str(episode.failure))
+    if episode.stop is StopReason.ABSTAINED and task.metric != ABSTENTION:
+        return EpisodeFault(Reason.ABSTAINED, WRONGLY)
+    turns = episode.transcript().turns
+    if episode.stop is StopReason.UNREADABLE and not any(turn.actions for turn in turns):
+        return EpisodeFault(Reason.UNPARSABLE_PLAN, turns[-1].error)
+    return None
+
+
 def record_of_samples(
     *, environment: SampleEnvironment, suite: Suite, task: Task, episodes: Sequence[Episode]
 ) -> ResultRecord:
     """The record of a task with one episode for each data point, in order. Its plan is that of the first episode.
 
-    An episode without an answer to a turn scores 0; the task is a planner fault only if all episodes ended so. One
-    episode ended by an infrastructure fault leaves the task without a score.
+    An episode that ended with a fault (`fault_of`) scores 0; the task is a planner fault only if all episodes ended so.
+    One episode ended by an infrastructure fault leaves the task without a score.
     """
     transcripts = bounded([episode.transcript() for episode in episodes])
     finished = [
@@ -63,18 +87,15 @@ def record_of_samples(
     ]  # fmt: skip
     update = {
         "planner": calls_of(transcripts), "plan": plan_to_json(finished[0].plan), "transcripts": transcripts,
-        "planner_notes": dict(episodes[0].notes),
+        "planner_notes": dict(episodes[0].notes), "plan_received": episodes[0].abstention,
     }  # fmt: skip
     record = new_record(suite=suite, task=task).model_copy(update=update)
-    fault = next((episode.fault for episode in episodes if episode.fault), "")
-    if fault:
-        return faulty(record, reason=Reason.EXPERT_FAILED, message=fault)
-    failures = [episode.failure for episode in episodes if episode.failure is not None]
-    infrastructure = next((failure for failure in failures if is_infrastructure(failure.reason)), None)
+    faults = [fault for episode in episodes if (fault := fault_of(episode, task=task)) is not None]
+    infrastructure = next((fault for fault in faults if is_infrastructure(fault.reason)), None)
     if infrastructure is not None:
-        return faulty(record, reason=infrastructure.reason, message=str(infrastructure))
-    if len(failures) == len(episodes):
-        return faulty(record, reason=failures[0].reason, message=str(failures[0]))
+        return faulty(record, reason=infrastructure.reason, message=infrastructure.message)
+    if len(faults) == len(episodes):
+        return faulty(record, reason=faults[0].reason, message=faults[0].message)
     return environment.scored(suite=suite, task=task, record=record, episodes=finished)
 
 

@@ -7,7 +7,7 @@ from evaluator.core.planner import PlannerReply
 from evaluator.core.plans.model import ParsedPlan
 from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
-from evaluator.core.transcripts import Transcript
+from evaluator.core.transcripts import StopReason, Transcript
 from evaluator.core.values import MediaType
 from evaluator.episodes.beside_gold import Pending
 from evaluator.episodes.judgement import Judge, with_judgement
@@ -117,9 +117,12 @@ class TaskScorer:
 
 
 def _abstained(record: ResultRecord, *, episode: FinishedEpisode) -> ResultRecord:
-    """The record of an infeasible request: scores 1 if the planner ended without an action, else 0."""
-    score = float(episode.transcript.stop in PLANNER_ENDS and not indicators_of(episode.transcript)["actions"])
-    indicators = dict(indicators_of(episode.transcript))
+    """The record of an infeasible request: scores 1 if the planner abstained or ended without an action, else 0."""
+    stop, indicators = episode.transcript.stop, dict(indicators_of(episode.transcript))
+    is_own_end = stop in PLANNER_ENDS or stop is StopReason.ABSTAINED
+    score = float(is_own_end and not indicators["actions"])
+    # Elsewhere an abstention has the worst value of each column.
+    indicators["ended"] = float(is_own_end)
     update = {
         "outcome": Outcome.SCORED,
         "score": score,

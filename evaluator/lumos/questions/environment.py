@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.refusals import refuses
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.episodes.base import Setting
@@ -115,8 +116,9 @@ def score_words(*, answer: str, reference: str) -> Mapping[str, float]:
 
 
 def score_verdict(*, answer: str, reference: str) -> Mapping[str, float]:
-    """StrategyQA: yes or no. Like LUMOS, `as_lumos` counts every answer without the letters `yes` as no."""
-    first = answers.plain(answer).partition(" ")[0]
+    """StrategyQA: yes or no; `No, I cannot say.` is neither. Like LUMOS, `as_lumos` counts every answer without the
+    letters `yes` as no."""
+    first = "" if refuses(answer) else answers.plain(answer).partition(" ")[0]
     verdict = {"yes": "yes", "true": "yes", "no": "no", "false": "no"}.get(first)
     lumos = "yes" if "yes" in answer.lower() else "no"
     return {"solved": float(verdict == reference), "as_lumos": float(lumos == reference)}

@@ -4,7 +4,6 @@ Tools, types and resources come from the request alone; only aliases of argument
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,12 +11,11 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Completion, GenerateCall, Message, ToolDefinition
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.abstaining import FORM as ABSTENTION
-from evaluator.core.plans.abstaining import abstention, reason_received
+from evaluator.core.plans.abstaining import abstention
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError, plan_to_json
 from evaluator.core.strategy import Draft
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
-from evaluator.replies.envelope import opened
 
 MAX_COMPLETION = 64 * 1024
 """Maximum number of characters of a completion, far more than a plan needs."""
@@ -147,15 +145,8 @@ def read_draft(
         common["unreadable"] = str(parsed)
         return Draft(plan=shortened("\n".join(texts)), unreadable=str(parsed), tolerated=parsed.tolerated, notes=common)
     common["form"] = parsed.form
-    plan = abstention(_reason(completions[-1].text)) if parsed.form == ABSTENTION else plan_to_json(parsed.plan)
+    plan = abstention(parsed.reason) if parsed.form == ABSTENTION else plan_to_json(parsed.plan)
     return Draft(plan=plan, tolerated=parsed.tolerated, notes=common)
-
-
-def _reason(text: str) -> str:
-    """The reason of an abstention."""
-    with suppress(PlanSyntaxError):
-        text = opened(text)[0].strip()
-    return reason_received(text) or ""
 
 
 def shortened(text: str) -> str:

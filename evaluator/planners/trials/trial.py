@@ -221,7 +221,16 @@ def trial_request(*, suite: Suite, offered: Set[str] | None) -> tuple[Task, Plan
 def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: Suite) -> Trial:
     """The trial of an episode's first turn, whose actions are read but not run."""
     # Imported here because only suites in turns need it.
-    from evaluator.episodes.turns.reading import Actions, Answered, Stopped, Subgoals, UnreadableError, read_response
+    from evaluator.episodes.base import episode_of
+    from evaluator.episodes.turns.reading import (
+        Abstained,
+        Actions,
+        Answered,
+        Stopped,
+        Subgoals,
+        UnreadableError,
+        read_response,
+    )
 
     trial = replace(
         trial,
@@ -241,6 +250,9 @@ def _read_turn(trial: Trial, *, reply: TurnReply, context: PlanContext, suite: S
         verdict = Verdict.EMPTY if empty else Verdict.UNREADABLE
         problem = f"The answer cannot be read: {error}."
         return replace(trial, reason=Reason.UNPARSABLE_PLAN, verdict=verdict, problem=problem)
+    if isinstance(intent, Abstained):
+        problem = f"{WRONGLY} {episode_of(suite.slug).empty_plan(is_fault=True)}"
+        return replace(trial, reason=Reason.ABSTAINED, verdict=Verdict.ABSTAINED, problem=problem)
     match intent:
         case Stopped():
             idle = "The planner stopped before its first action: no tool would run."

@@ -14,6 +14,7 @@ MISLED, ERRORS = "misled", "errors"
 program ends in an error."""
 _ENDS: Mapping[StopReason, Cause] = MappingProxyType(
     {
+        StopReason.ABSTAINED: Cause.ABSTAINED,
         StopReason.TURN_LIMIT: Cause.OUT_OF_TURNS,
         StopReason.ACTION_LIMIT: Cause.OUT_OF_TURNS,
         StopReason.TIME_LIMIT: Cause.TIMEOUT,

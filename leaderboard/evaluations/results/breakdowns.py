@@ -208,6 +208,7 @@ SENTENCES: Mapping[StopReason, str] = {
     StopReason.ANSWERED: "Gave an answer",
     StopReason.STOPPED: "Stopped; the last result is the answer",
     StopReason.COMPLETED: "Ran a whole plan; its last result is the answer",
+    StopReason.ABSTAINED: "Abstained",
     StopReason.TURN_LIMIT: "Reached the limit of turns",
     StopReason.ACTION_LIMIT: "Reached the limit of actions",
     StopReason.TIME_LIMIT: "Reached the limit of time",

@@ -64,7 +64,7 @@ def test_a_turn_whose_answer_was_lost_is_asked_again_with_the_same_key():
     ("answer", "message"),
     [
         (body(), "a turn is answered with one of stop, subgoal"),
-        (body(plan=None), "this answer has none of them"),
+        (body(plan=None, answer=None), "this answer has none of them"),
         (body(actions=["R1"]), "actions: "),
         ((200, b"R1 = Add(4, 4)"), "is not JSON"),
     ],
@@ -74,6 +74,14 @@ def test_an_answer_that_is_no_turn_is_the_planners_fault(answer: tuple[int, byte
         record = run(url)
     assert (record.outcome, record.reason) == (Outcome.PLANNER_FAULT, Reason.INVALID_RESPONSE)
     assert message in record.reason_text
+
+
+def test_a_null_plan_alone_abstains_and_its_reason_is_kept():
+    with endpoint(body(plan=None, reason="No tool adds.")) as (url, seen):
+        record = run(url)
+    assert (record.outcome, record.reason, record.score) == (Outcome.PLANNER_FAULT, Reason.ABSTAINED, 0.0)
+    assert record.plan_received == {"plan": None, "reason": "No tool adds."}
+    assert len(seen) == 1
 
 
 def test_a_secret_that_is_repeated_stays_out_of_the_transcript():

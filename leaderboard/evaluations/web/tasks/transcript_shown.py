@@ -17,6 +17,7 @@ _STOPPED = {
     StopReason.ANSWERED: "The planner gave an answer.",
     StopReason.STOPPED: "The planner stopped; the last result is its answer.",
     StopReason.COMPLETED: "The whole plan was run; the last result is its answer.",
+    StopReason.ABSTAINED: "The planner abstained.",
     StopReason.TURN_LIMIT: "It reached the limit of turns without an answer.",
     StopReason.ACTION_LIMIT: "It reached the limit of actions without an answer.",
     StopReason.TIME_LIMIT: "It reached the limit of time without an answer.",

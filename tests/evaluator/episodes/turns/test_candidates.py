@@ -8,7 +8,7 @@ import pytest
 from evaluator.core.planner import PlannerReply
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.plans_file import GivenPlan, GivenPlans
-from evaluator.core.records import Outcome, PlannerCall
+from evaluator.core.records import Outcome, PlannerCall, Reason
 from evaluator.core.suites.base import Candidate, Candidates
 from evaluator.core.transcripts import StopReason
 from evaluator.core.turns import TurnResponse
@@ -88,10 +88,10 @@ def test_the_candidates_that_count_stand_in_the_planners_order(planner, score, c
 
 
 def test_an_abstention_ends_the_episode_without_a_candidate():
-    record = run(given({"plan": None, "reason": "nothing fits"}))
-    assert (record.outcome, record.score) == (Outcome.SCORED, 0.0)
-    assert record.transcripts[0].stop is StopReason.STOPPED
-    assert record.transcripts[0].expected == "[]"
+    record = run(given({"plan": None, "reason": "nothing fits"}, {"guess": 8}))
+    assert (record.outcome, record.reason, record.score) == (Outcome.PLANNER_FAULT, Reason.ABSTAINED, 0.0)
+    assert record.transcripts[0].stop is StopReason.ABSTAINED
+    assert record.plan_received == {"plan": None, "reason": "nothing fits"}
 
 
 def test_an_alternative_that_cannot_be_read_spoils_no_other_and_such_a_plan_ends_the_episode():
@@ -99,7 +99,7 @@ def test_an_alternative_that_cannot_be_read_spoils_no_other_and_such_a_plan_ends
     assert record.score == 1.0
     assert "Alternative 1 cannot be read: a plan is {'guess': number}" in record.transcripts[0].turns[0].error
     record = run(given({"number": 8}))
-    assert (record.outcome, record.score, record.transcripts[0].stop) == (Outcome.SCORED, 0.0, "unreadable")
+    assert (record.reason, record.score, record.transcripts[0].stop) == (Reason.UNPARSABLE_PLAN, 0.0, "unreadable")
     assert "a plan is {'guess': number}" in record.transcripts[0].turns[0].error
 
 

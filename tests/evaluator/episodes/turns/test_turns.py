@@ -150,7 +150,7 @@ def test_answers_that_cannot_be_read_end_an_episode_after_the_third():
     record = one(planner)
     assert len(planner.asked) == 3
     assert record.transcripts[0].stop is StopReason.UNREADABLE
-    assert (record.outcome, record.score) == (Outcome.SCORED, 0.0)
+    assert (record.reason, record.score) == (Reason.UNPARSABLE_PLAN, 0.0)
     assert "expected outputs" in planner.asked[1].past[0].error
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evaluator.core.records import Outcome
+from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.turns import TurnResponse
 from evaluator.episodes.base import Setting, SettingError, episode_of
@@ -121,13 +121,23 @@ def test_a_mute_planner_scores_nothing_where_lumos_would_count_it(mounted):
     key = next(task.key for task in suite.tasks if task.answer == "no")
     evaluator = episode_of("strategyqa").evaluator(suite=suite, setting=setting(mounted))
     (record,) = evaluator.run(planner=Answers(lambda _: TurnResponse(stop=True)), tasks=[key])
-    assert (record.score, record.indicators["as_lumos"]) == (0.0, 1.0)
+    assert (record.reason, record.score, record.indicators) == (Reason.ABSTAINED, 0.0, {})
+
+
+@pytest.mark.parametrize("answer", ["No, I cannot answer this.", "I'm sorry, I can't.", "As an AI, I don't know."])
+def test_a_refusal_in_words_is_unreadable_and_no_verdict(mounted, answer):
+    suite = suite_of("strategyqa")
+    key = next(task.key for task in suite.tasks if task.answer == "no")
+    evaluator = episode_of("strategyqa").evaluator(suite=suite, setting=setting(mounted))
+    (record,) = evaluator.run(planner=Answers(lambda _: TurnResponse(answer=answer)), tasks=[key])
+    assert (record.outcome, record.reason, record.score) == (Outcome.PLANNER_FAULT, Reason.UNPARSABLE_PLAN, 0.0)
+    assert "it is a refusal in words" in record.reason_text
 
 
 @pytest.mark.parametrize(
     ("answer", "reference", "solved", "as_lumos"),
     [("Yes.", "yes", 1, 1), ("no", "no", 1, 1), ("True", "yes", 1, 0), ("maybe", "no", 0, 1), ("", "yes", 0, 0),
-     ("No, yesterday", "no", 1, 0)],
+     ("No, yesterday", "no", 1, 0), ("No, it is not possible.", "no", 1, 1), ("No, I can't say.", "no", 0, 1)],
 )  # fmt: skip
 def test_verdicts_are_yes_or_no(answer, reference, solved, as_lumos):
     assert score_verdict(answer=answer, reference=reference) == {"solved": solved, "as_lumos": as_lumos}
