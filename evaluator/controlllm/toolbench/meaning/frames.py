@@ -35,7 +35,7 @@ _YES_OR_NO = re.compile(
     r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder)(?: I| me)? if "
 )
 _INTERROGATIVE = re.compile(r"^(?:\S+ )?(?:what|which|who|whom|whose|where|when|why|how)\b")
-_NEGATIONS = frozenset({"not", "no", "without", "except", "excluding", "exclude", "none", "never", "nobody", "nothing"})
+NEGATIONS = frozenset({"not", "no", "without", "except", "excluding", "exclude", "none", "never", "nobody", "nothing"})
 _EXCLUSIONS = re.compile(
     r"\b(?:apart from|other than|aside from|besides|everything but|all but|excluding"
     r"|except for)\b"
@@ -123,7 +123,7 @@ def frame_of(text: str) -> Frame:
         order=order,
         content=content,
         is_yes_or_no=is_yes_or_no,
-        is_negated=bool(excludes) or not _NEGATIONS.isdisjoint(words),
+        is_negated=bool(excludes) or not NEGATIONS.isdisjoint(words),
         has_verb=any(
             concept.category in _VERBAL
             or (is_question and concept.category is Category.UNKNOWN and may_be_verb(concept.name))
@@ -178,7 +178,7 @@ def concepts_in(words: Sequence[str], *, plain: frozenset[str] | None = None) ->
         words: base forms.
         plain: words to skip; None: those that do not change a question, and negations.
     """
-    skipped = plain_words() | _NEGATIONS if plain is None else plain
+    skipped = plain_words() | NEGATIONS if plain is None else plain
     known = concepts()
     sequence: list[Concept] = []
     start = 0

@@ -216,7 +216,10 @@ def _synonyms() -> Iterator[tuple[Category, list[str], str]]:
 def plain_words() -> frozenset[str]:
     """Base forms that do not change what a question asks."""
     return frozenset(
-        lemma(word) for name, words in words_of("plain_words").items() if name != "prompts" for word in words
+        lemma(word)
+        for name, words in words_of("plain_words").items()
+        if name not in {"prompts", "announcing"}
+        for word in words
     )
 
 
@@ -224,6 +227,12 @@ def plain_words() -> frozenset[str]:
 def words_of_prompts() -> frozenset[str]:
     """Base forms that do not change what a prompt shows."""
     return frozenset(lemma(word) for word in words_of("plain_words")["prompts"])
+
+
+@cache
+def words_of_announcing() -> frozenset[str]:
+    """Base forms of what may announce a message to a language model."""
+    return frozenset(lemma(word) for word in words_of("plain_words")["announcing"])
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
-from itertools import product
+from itertools import pairwise, product
 
 from evaluator.controlllm.toolbench.meaning.frames import (
+    NEGATIONS,
     Frame,
     alike,
     concepts_in,
@@ -22,6 +23,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     plain_words,
     readings,
     vague_doings,
+    words_of_announcing,
     words_of_prompts,
 )
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms
@@ -187,7 +189,9 @@ def _exclude(first: Concept, second: Concept) -> bool:
     ):
         return True
     is_role = "roles" in {first.dimension, second.dimension} and bool(PERSONS & {first.name, second.name})
-    return first.category is second.category is Category.THING and not is_role and are_apart(first, second)
+    is_overlapping = first.is_listed and first.dimension == second.dimension and first.dimension in _OVERLAPPING
+    are_things = first.category is second.category is Category.THING
+    return are_things and not is_role and not is_overlapping and are_apart(first, second)
 
 
 def left_over(wanted: tuple[Concept, ...], given: tuple[Concept, ...]) -> tuple[list[Concept], list[Concept]]:
@@ -274,6 +278,7 @@ def _sides(frame: Frame, common: list[Concept]) -> list[frozenset[Concept]]:
     return [frozenset(side) for side in sides if side]
 
 
+_DIRECTIONS = frozenset({"from", "to", "into", "than", "before", "after", "against"})
 LONG = 25
 """Texts with more words are compared by their share of concepts; shorter ones as questions."""
 MOST_AROUND = 12
@@ -281,6 +286,8 @@ MOST_AROUND = 12
 LEAST_SHARE = 0.4
 """Share of the wanted concepts below which a text is different, and from which it is undecided."""
 _PARAPHRASING = frozenset({Category.UNKNOWN, Category.DOING, Category.THING})
+_OVERLAPPING = frozenset({"places", "parts"})
+"""Things that one request may name in two ways: street and sidewalk, face and head."""
 _TIMES = frozenset({"day_time", "brightness"})
 _NEEDED = frozenset({Category.THING, Category.NUMBER, Category.DOING})
 _DISTINCT = frozenset({"colour", "size", "age", "modernity", "side", "heat", "brightness"})
@@ -346,21 +353,45 @@ def compare_verbatim(wanted: str, given: str) -> Verdict:
 
 @lru_cache(maxsize=65536)
 def compare_texts(wanted: str, given: str) -> Finding:
-    """Whether a message to a language model has the wanted meaning."""
+    """Whether a message to a language model has the wanted meaning.
+
+    A verbatim copy may be announced ("Please answer this question: ..."). Texts of more than `LONG` words are the same
+    if they have the same content in the same order, and different if they have hardly any of it.
+    """
     first, second = base_forms(wanted), base_forms(given)
     if first == second:
         return SAME
-    if first and len(second) - len(first) <= MOST_AROUND and f" {' '.join(first)} " in f" {' '.join(second)} ":
+    around = _around(first, second)
+    if around is not None:
+        extra = [concept for concept in concepts_in(around) if concept.name not in words_of_announcing()]
+        if extra or not NEGATIONS.isdisjoint(around):
+            return Verdict.UNDECIDED, not_understood(missing=[], extra=extra) if extra else "it denies something"
         return SAME
     if len(first) <= LONG:
         return compare_questions(wanted, given)
-    missing, extra = left_over(tuple(concepts_in(first)), tuple(concepts_in(second)))
+    wanted_concepts, given_concepts = (tuple(concepts_in(words)) for words in (first, second))
+    missing, extra = left_over(wanted_concepts, given_concepts)
     if not missing and not extra:
-        return SAME
-    share = 1 - len(missing) / len(first)
-    if share < LEAST_SHARE or len(missing) == len(concepts_in(first)):
+        denials = [[word for word in words if word in NEGATIONS] for words in (first, second)]
+        is_same = denials[0] == denials[1] and (wanted_concepts == given_concepts or _aims(first) == _aims(second))
+        return SAME if is_same else (Verdict.UNDECIDED, "it says the same words in another order")
+    is_unrelated = len(missing) == len(wanted_concepts)
+    is_too_short = 1 - len(missing) / len(wanted_concepts) < LEAST_SHARE and len(extra) * 2 < len(missing)
+    if is_unrelated or is_too_short:
         return DIFFERENT
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+
+
+def _aims(words: tuple[str, ...]) -> set[tuple[str, str]]:
+    """Each preposition of direction with the next word: from English, into Spanish."""
+    return {(first, second) for first, second in pairwise(words) if first in _DIRECTIONS}
+
+
+def _around(wanted: tuple[str, ...], given: tuple[str, ...]) -> list[str] | None:
+    """The words before and after a verbatim copy of a text; None if it is none, or they are too many."""
+    before, copy, after = f" {' '.join(given)} ".partition(f" {' '.join(wanted)} ")
+    around = [*before.split(), *after.split()]
+    return around if wanted and copy and len(around) <= MOST_AROUND else None
 
 
 def are_known(concepts: Iterable[Concept]) -> bool:
