@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from evaluator.controlllm.toolbench.meaning.lexicon import (
     LONGEST_PHRASE,
@@ -19,6 +19,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     lists,
     plain_words,
     words_of,
+    words_of_prompts,
 )
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms
 from evaluator.controlllm.toolbench.meaning.words import may_be_verb
@@ -57,6 +58,7 @@ _ANY_OBJECT = re.compile(
     r"\b(?:what|which) (?:item|object|thing) "
     r"(?=(?:be|do|have|can|may|will|should) (?:the|an?|this|that|these|those|he|she|they)\b)"
 )
+_ARTICLES = frozenset({"the", "a", "an"})
 _LONGEST_COMPOUND = 3
 _PLAIN_VERBS = frozenset({"give", "take", "get", "help", "show", "from", "about"})
 _PARTICLES = frozenset(
@@ -88,6 +90,8 @@ class Frame:
     """Whether a question with "who" or "what" asks for the subject of the verb; None for other questions."""
     particles: frozenset[str]
     """Prepositions at the end or right after a verb: talking to, talking about."""
+    bindings: frozenset[tuple[Concept, Concept]]
+    """See `bindings_in`."""
     places: Mapping[str, str]
     """For each object after a preposition of place the preposition's name in `lexicon/plain_words.toml`."""
 
@@ -133,6 +137,7 @@ def frame_of(text: str) -> Frame:
         asks_for_subject=bool(_OF_SUBJECT.match(lowered)) if _OF_WHO_OR_WHAT.match(lowered) else None,
         is_passive=any(lemma(match["participle"]) not in plain_words() for match in _PASSIVE.finditer(lowered)),
         particles=_particles(marked.split()),
+        bindings=bindings_in(marked.split()),
         places=_places(sentence.split()),
     )
 
@@ -195,6 +200,28 @@ def concepts_in(words: Sequence[str], *, plain: frozenset[str] | None = None) ->
                 sequence.append(concept_of(words[start]))
             start += 1
     return sequence
+
+
+def bindings_in(words: Sequence[str]) -> frozenset[tuple[Concept, Concept]]:
+    """Each concept with the next one, if no word or only "of" is between them: a blue ribbon, the leg of the horse.
+
+    Words that only praise a picture ("beautiful") are passed over.
+    """
+    breaks = plain_words() | NEGATIONS
+    pairs: set[tuple[Concept, Concept]] = set()
+    before: list[Concept] = []
+    for is_break, group in groupby(
+        (word for word in words if word in breaks or word not in words_of_prompts()),
+        key=lambda word: word in breaks or word.startswith("<"),
+    ):
+        if is_break:
+            before = before if set(group) - _ARTICLES == {"of"} else []
+        else:
+            phrase = concepts_in(list(group))
+            pairs.update(pairwise(phrase))
+            pairs.update((first, phrase[-1]) for first in before[-1:] if phrase)
+            before = phrase
+    return frozenset(pairs)
 
 
 @lru_cache(maxsize=65536)

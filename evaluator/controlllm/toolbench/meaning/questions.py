@@ -236,7 +236,7 @@ def is_reversed(wanted: Frame, given: Frame) -> bool:
     """
     if wanted.particles and given.particles and wanted.particles != given.particles:
         return True
-    if _are_swapped(wanted, given):
+    if _are_swapped(wanted, given) or _are_bound_otherwise(wanted, given):
         return True
     if not (wanted.has_verb or given.has_verb):
         return _is_inverted(wanted, given)
@@ -255,6 +255,16 @@ def _are_swapped(wanted: Frame, given: Frame) -> bool:
         for frame, other in ((wanted, given), (given, wanted))
     )
     return first != second
+
+
+def _are_bound_otherwise(wanted: Frame, given: Frame) -> bool:
+    """Whether a word goes to another one that both have: a blue ribbon on a horse, a ribbon on a blue horse."""
+    bound = {concept for pair in wanted.bindings for concept in pair}
+    for first, second in wanted.bindings:
+        others = {other for concept, other in given.bindings if concept == first}
+        if others and second not in others and any(other in bound or other in wanted.content for other in others):
+            return True
+    return False
 
 
 def _is_inverted(wanted: Frame, given: Frame) -> bool:

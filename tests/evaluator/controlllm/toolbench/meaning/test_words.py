@@ -106,6 +106,9 @@ QUESTIONS = [
     # Other questions.
     ("What kind of bird is in the cage?", "What kind of cage is the bird in?", UNDECIDED),
     ("What does the weather say about the clothes?", "What do the clothes say about the weather?", UNDECIDED),
+    ("What is the blue ribbon on the white horse for?", "What is the white ribbon on the blue horse for?", UNDECIDED),
+    ("Why does the movement of trains scare people?", "Why does the movement of people scare trains?", UNDECIDED),
+    ("What are the man and woman doing with the dog?", "What are the man and dog doing with the woman?", UNDECIDED),
     ("What color is the teacher's bag?", "What color is the teaching bag?", UNDECIDED),
     ("What is the import of this scene?", "What is the importance of this scene?", UNDECIDED),
     ("Which university is this?", "Which universe is this?", UNDECIDED),
