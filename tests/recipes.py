@@ -25,25 +25,38 @@ def apply(diff: str, *, root: Path) -> None:
     Raises:
         AssertionError: what a hunk replaces is not exactly once in its file.
     """
-    for name, hunk in _hunks(diff):
+    for name, before, after in _hunks(diff):
         path = root / name
         text = path.read_text(encoding="utf-8")
-        before = "".join(f"{line[1:]}\n" for line in hunk if not line.startswith("+"))
-        after = "".join(f"{line[1:]}\n" for line in hunk if not line.startswith("-"))
         assert text.count(before) == 1, f"{name} has {text.count(before)} times:\n{before}"
         path.write_text(text.replace(before, after), encoding="utf-8")
 
 
+def misfits() -> list[str]:
+    """What recipes replace and is not exactly once in its file."""
+    diffs = [text for title in titles() for language, text in blocks(title) if language == "diff"]
+    counted = [
+        (name, before, (ROOT / name).read_text(encoding="utf-8").count(before))
+        for diff in diffs
+        for name, before, _ in _hunks(diff)
+    ]
+    return [f"{name} has {count} times:\n{before}" for name, before, count in counted if count != 1]
+
+
 def changed_files(diff: str) -> list[str]:
     """The files of a block of the language diff."""
-    return list(dict.fromkeys(name for name, _ in _hunks(diff)))
+    return list(dict.fromkeys(name for name, _, _ in _hunks(diff)))
 
 
-def _hunks(diff: str) -> Iterator[tuple[str, Sequence[str]]]:
+def _hunks(diff: str) -> Iterator[tuple[str, str, str]]:
+    """File, text and replacement of each hunk."""
     for of_file in diff.split("--- ")[1:]:
         name, _, changes = of_file.partition("\n")
         for hunk in changes.split("@@\n")[1:]:
-            yield name, hunk.splitlines()
+            lines = hunk.splitlines()
+            before = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("+"))
+            after = "".join(f"{line[1:]}\n" for line in lines if not line.startswith("-"))
+            yield name, before, after
 
 
 def linked_copy(folder: Path, *, changed: Sequence[str]) -> None:

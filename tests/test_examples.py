@@ -34,7 +34,7 @@ def test_the_example_endpoint_has_fewer_than_60_lines():
 MODULES = {
     "An expert": "evaluator/execution/experts/lead.py",
     "A strategy": "evaluator/openagi/strategies/first_fit.py",
-    "A plan form": "evaluator/replies/arrows.py",
+    "A plan form": "evaluator/replies/backward.py",
     "A kind of planner": "leaderboard/planners/kinds/fixed.py",
     "A page": "frontend/templates/people/profiles/newest.html",
 }
@@ -66,6 +66,17 @@ def test_every_recipe_is_followed():
     assert set(titles()) - PROSE == set(MODULES)
 
 
+@pytest.mark.parametrize("title", MODULES)
+def test_code_of_a_recipe_passes_the_linter(title, tmp_path):
+    follow(title, folder=tmp_path)
+    copy = tmp_path / "copy"
+    files = [str(path.relative_to(copy)) for path in copy.rglob("*.py") if not path.is_symlink()]
+    ruff = [sys.executable, "-m", "ruff"]
+    for command in ([*ruff, "check", *files], [*ruff, "format", "--diff", *files]):
+        done = subprocess.run([*command, "--no-cache"], cwd=copy, capture_output=True, text=True)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("title", ["An expert", "A strategy", "A plan form"])
 def test_the_commands_of_a_recipe_run_in_a_copy_that_follows_it(title, tmp_path):
@@ -78,7 +89,7 @@ def test_the_commands_of_a_recipe_run_in_a_copy_that_follows_it(title, tmp_path)
     assert done.returncode == 0, done.stderr
     (record,) = json.loads((tmp_path / "report").read_text())["results"]
     assert record["outcome"] == "scored"
-    check = {"An expert": shortened, "A strategy": one_call, "A plan form": in_arrows}[title]
+    check = {"An expert": shortened, "A strategy": one_call, "A plan form": backward}[title]
     check(record)
 
 
@@ -91,8 +102,8 @@ def one_call(record):
     assert len(record["plan"]["steps"]) == 1
 
 
-def in_arrows(record):
-    assert record["plan_received"] == "Image Denoising -> Image Captioning"
+def backward(record):
+    assert record["plan_received"] == "Image Captioning <- Image Denoising"
     assert [step["tool"] for step in record["plan"]["steps"]] == ["Image Denoising", "Image Captioning"]
 
 

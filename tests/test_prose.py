@@ -18,6 +18,7 @@ import pytest
 from django.core.management import get_commands
 from django.urls import Resolver404, resolve
 
+from tests.recipes import misfits
 from tests.rooms import PICTURE, ROOT, picture
 
 PACKAGES = ("evaluator", "leaderboard", "gpu_jobs", "tests")
@@ -183,6 +184,10 @@ def test_management_commands_exist():
 
 def test_routes_exist():
     assert problems(lambda _, text: missing_routes(text)) == {}
+
+
+def test_lines_that_recipes_replace_exist_once():
+    assert misfits() == []
 
 
 @pytest.mark.parametrize("word", BANNED)
