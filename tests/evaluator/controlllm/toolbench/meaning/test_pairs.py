@@ -4,7 +4,8 @@
 paraphrases with hardly a common word and near misses with most of them; seven of its 160 pairs were
 looked at, and its totals followed.
 `unseen_pairs.jsonl` is like it. It was measured once before anybody looked: of 72 paraphrases 5 were judged different,
-of 72 near misses 2 the same. Words that it showed to be missing were added afterwards.
+of 72 near misses 2 the same. Words that it showed to be missing were added afterwards, and all pairs were looked at when
+WordNet was put behind the lexicon.
 """
 
 import json
@@ -36,7 +37,7 @@ def share(counted: Counter[Verdict], verdict: Verdict) -> float:
 
 @pytest.mark.parametrize(
     ("name", "most_different", "most_same"),
-    [("pairs.jsonl", 0.05, 0.02), ("hard_pairs.jsonl", 0.05, 0.02), ("unseen_pairs.jsonl", 0.15, 0.05)],
+    [("pairs.jsonl", 0.0, 0.0), ("hard_pairs.jsonl", 0.0, 0.0), ("unseen_pairs.jsonl", 0.02, 0.0)],
 )
 def test_few_paraphrases_are_judged_different_and_hardly_a_near_miss_the_same(name, most_different, most_same):
     found = verdicts(name)
@@ -47,7 +48,7 @@ def test_few_paraphrases_are_judged_different_and_hardly_a_near_miss_the_same(na
 
 def test_half_of_what_the_rules_were_developed_on_is_decided():
     found = verdicts("pairs.jsonl")
-    assert share(found[True], Verdict.SAME) >= 0.45
+    assert share(found[True], Verdict.SAME) >= 0.55
     assert share(found[False], Verdict.DIFFERENT) >= 0.5
 
 
