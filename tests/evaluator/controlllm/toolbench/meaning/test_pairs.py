@@ -4,8 +4,8 @@
 paraphrases with hardly a common word and near misses with most of them; seven of its 160 pairs were
 looked at, and its totals followed.
 `unseen_pairs.jsonl` is like it. It was measured once before anybody looked: of 72 paraphrases 5 were judged different,
-of 72 near misses 2 the same. Words that it showed to be missing were added afterwards, and all pairs were looked at when
-WordNet was put behind the lexicon.
+of 72 near misses 2 the same. Words that it showed to be missing were added afterwards, and all pairs were looked at
+when WordNet was put behind the lexicon.
 """
 
 import json
