@@ -54,11 +54,43 @@ _HEDGES = re.compile(
     r"(?=(?:kind|type|sort|variety|object|item|thing|element|way|aspect|animal|colou?r)\b)"
     r"|(?<=\bwhich )one |(?<=\bcan )one (?!see)|(?<=\bmay )one |(?<=\bcould )one |(?<=\bshould )one |(?<=\bwould )one "
 )
+_PICTURE = (
+    r"(?:(?:the|this|that|a) )?(?:(?:give|provide|attach|upload|above|follow|whole|entire) )?"
+    r"(?:image|picture|photo|photograph|scene|snapshot)(?: file)?"
+)
+_SHOWN = r"(?:see|show|depict|display|illustrate|portray|visible|present|capture|observe|picture)"
+_ANNOUNCEMENT = re.compile(
+    r"^(?:(?:please )?(?:(?:base|judge|look|go|consider|observe|view|examine|analyze|analyse|study|accord|refer|give"
+    r"|see|use|inspect|review)(?: \w+ly)?(?: only)?(?: on| from| at| by| to| into)?|in|from|for|within"
+    r"|in the context of|with (?:regard|respect|reference) to|regarding|regard|concern)"
+    rf" (?:what (?:be|you|can be|can) (?:\w+ ){{0,2}}{_SHOWN} in )?{_PICTURE}(?: closely| carefully)?"
+    r"(?:(?: and)?(?: then)? (?:tell|answer)(?: me| the question| this question)?)? )+"
+)
+"""What may be before a question without changing it: based on the image, looking at the picture."""
+_REMARK = re.compile(
+    r"(?: (?:and )?(?:please )?(?:(?:answer|respond|reply)(?: the question| this question)?"
+    r"(?: brief(?:ly)?| concise(?:ly)?| shortly| in detail| in (?:a|an|1|one|few)(?: short| complete| full| few)?"
+    r" (?:word|sentence|phrase)| with (?:yes or no|a number|one word)| yes or no)+"
+    r"|(?:give|provide)(?: me)?(?: (?:a|an|the|your))?"
+    r"(?: (?:short|brief|concise|detailed|detail|direct|clear|one word|yes or no))*"
+    r" (?:answer|response|reply|explanation)|be (?:concise|brief|specific|precise|as specific as possible)"
+    r"|explain (?:your|the) (?:answer|reasoning)))+$"
+)
+"""What may be after a question without changing it: answer briefly."""
+_PLACE_IN_PICTURE = re.compile(
+    rf"(?<! be)(?<! look)(?: (?:as|that|which))?(?: (?:be|can be|judge))?(?: (?:from what be )?{_SHOWN})?"
+    rf" (?:in|within|by|on|from) {_PICTURE}$|(?: (?:that|which) be| as) {_SHOWN}(?: here)?$"
+    rf"|(?: base on| judge from| judge by| accord to)(?: what be {_SHOWN} in)? {_PICTURE}$"
+)
+_LEAST_WORDS = 3
+"""Words of the shortest question that remains without a remark on the picture."""
+_TELLING = re.compile(r"^(?:tell|answer|say)(?: me| i| us)? (?=(?:be|do|have|can|will|should|would|must|may) )")
 _ANY_OBJECT = re.compile(
     r"\b(?:what|which) (?:item|object|thing) "
     r"(?=(?:be|do|have|can|may|will|should) (?:the|an?|this|that|these|those|he|she|they)\b)"
 )
 _ARTICLES = frozenset({"the", "a", "an"})
+_WHICH_KIND = re.compile(r"\bwhich(?= (?:kind|type|sort|style|variety) of )")
 _LONGEST_COMPOUND = 3
 _PLAIN_VERBS = frozenset({"give", "take", "get", "help", "show", "from", "about"})
 _PARTICLES = frozenset(
@@ -104,8 +136,9 @@ class Frame:
 @lru_cache(maxsize=65536)
 def frame_of(text: str) -> Frame:
     """Parse a question."""
-    sentence = _HEDGES.sub("", polite_removed(" ".join(base_forms(text))))
+    sentence = _without_remarks(_HEDGES.sub("", polite_removed(" ".join(base_forms(text)))))
     sentence = _ANY_OBJECT.sub("what ", sentence)
+    sentence = _WHICH_KIND.sub("what", sentence)
     is_yes_or_no = bool(_YES_OR_NO.search(sentence)) and not _INTERROGATIVE.match(sentence)
     sentence, excludes = _EXCLUSIONS.subn(" not ", sentence)
     marked = with_asks(sentence)
@@ -140,6 +173,16 @@ def frame_of(text: str) -> Frame:
         bindings=bindings_in(marked.split()),
         places=_places(sentence.split()),
     )
+
+
+def _without_remarks(sentence: str) -> str:
+    """A question in base forms without remarks on the picture and on the answer, unless hardly anything remains."""
+    for pattern in (_ANNOUNCEMENT, _REMARK, _PLACE_IN_PICTURE):
+        shorter = pattern.sub("", sentence)
+        words = shorter.split()
+        if len(words) >= _LEAST_WORDS and words[-1] != "be":
+            sentence = shorter
+    return polite_removed(_TELLING.sub("", polite_removed(sentence)))
 
 
 def _particles(words: Sequence[str]) -> frozenset[str]:

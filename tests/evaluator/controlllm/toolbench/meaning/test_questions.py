@@ -1,6 +1,6 @@
-"""Messages to language models, and prompts in other words."""
+"""Remarks around questions, messages to language models, and prompts in other words."""
 
-from evaluator.controlllm.toolbench.meaning.questions import compare_prompts, compare_texts
+from evaluator.controlllm.toolbench.meaning.questions import compare_prompts, compare_questions, compare_texts
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 
 SAME, DIFFERENT, UNDECIDED = Verdict.SAME, Verdict.DIFFERENT, Verdict.UNDECIDED
@@ -55,3 +55,44 @@ def test_a_prompt_in_other_words_is_told_apart_only_by_what_the_rules_know(subte
     for wanted, given, verdict in PROMPTS:
         with subtests.test(case=(wanted, given)):
             assert compare_prompts(wanted, given)[0] is verdict
+
+
+ASKED = [
+    "What color is the bear?",
+    "Is the man on the skateboard airborne?",
+    "What are the risks of feeding the monkeys?",
+    "How many dogs are there?",
+    "Can you list the items that are on the wooden surface?",
+]
+REMARKS = [
+    "Based on the image, {}", "Looking at the picture, {}", "According to the photo, {}",
+    "In the context of this image, {}",
+    "Please look closely at the image and tell me: {}", "Considering the scene, {}", "{} Answer briefly.",
+    "{} Give a short answer.", "{} Please explain your answer.", "{} Be concise.", "{} Answer in one sentence.",
+]  # fmt: skip
+PLACES = ["{} in the image?", "{} as shown in this photo?", "{}, judging from what is visible in the picture?"]
+
+
+def test_remarks_on_the_picture_and_on_the_answer_change_no_question(subtests):
+    for question in ASKED:
+        for remark in REMARKS:
+            with subtests.test(case=remark.format(question)):
+                assert compare_questions(question, remark.format(question))[0] is SAME
+        for place in PLACES:
+            with subtests.test(case=place.format(question)):
+                assert compare_questions(question, place.format(question.rstrip("?")))[0] is SAME
+
+
+NO_REMARKS = [
+    ("What color is the bear?", "Based on the picture on the wall, what color is the bear?"),
+    ("What color is the bear?", "What color is the bear in the mirror?"),
+    ("What color is the bear?", "What color is the bear? Give a short explanation of the cave."),
+    ("Is the man airborne?", "Looking at the picture, what is the man doing?"),
+    ("What is visible on the table?", "What is visible in the picture?"),
+]
+
+
+def test_what_says_more_than_a_remark_counts(subtests):
+    for wanted, given in NO_REMARKS:
+        with subtests.test(case=given):
+            assert compare_questions(wanted, given)[0] is not SAME
