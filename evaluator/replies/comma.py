@@ -280,6 +280,7 @@ class _Names:
                 if (
                     named is not None
                     and named.tool is not None
+                    and not NEGATION.match(described[1].lstrip("( "))
                     and not self._names_other(described[1], than=named.tool)
                 ):
                     parts.append(named)

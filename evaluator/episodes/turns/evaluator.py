@@ -154,6 +154,9 @@ class TurnEvaluator:
             return faulty(record, reason=fault.reason, message=fault.message)
         outcome = self._environment.score(task=task, answer=episode.answer, transcript=transcript)
         if episode.refusal and not outcome.score:
+            *before, last = transcript.turns
+            turns = [*before, last.model_copy(update={"error": REFUSAL})]
+            record = record.model_copy(update={"transcripts": [transcript.model_copy(update={"turns": turns})]})
             return faulty(record, reason=Reason.UNPARSABLE_PLAN, message=REFUSAL)
         scores = {"score": outcome.score, "expected": outcome.expected, "indicators": dict(outcome.indicators)}
         answer = {} if outcome.answer is None else {"answer": outcome.answer}

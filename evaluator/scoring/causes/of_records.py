@@ -217,6 +217,10 @@ def is_at_gold_score(record: ResultRecord, *, context: CauseContext) -> bool:
 def _causes(record: ResultRecord, *, task: Task, suite: Suite) -> Iterator[Finding]:
     all_tools = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
     if record.outcome is Outcome.PLANNER_FAULT and record.reason is Reason.UNPARSABLE_PLAN:
+        if record.transcripts:
+            place = f"turn {len(record.transcripts[0].turns)}"
+            yield Finding(cause=Cause.UNREADABLE, step=place, where=place, given=shortened(record.reason_text))
+            return
         yield unreadable(received=record.plan_received, context=all_tools, message=record.reason_text)
         return
     transcripts = [

@@ -13,6 +13,7 @@ from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.facets import MODALITY, STRUCTURE
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
+from evaluator.core.transcripts import StopReason
 from evaluator.scoring.readability import Label, split_notes
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.causes import RAN, read_findings
@@ -166,16 +167,19 @@ def task_page(
         if not (judged or withheld.gold):
             figures = further_figures(suite=task.suite, indicators=record.indicators)
         if isinstance(record.plan, dict):
-            if not (record.plan.get("steps") or withheld.data or withheld.plan):
+            # In turns there may be no action for many reasons; the transcript gives them.
+            may_abstain = not record.transcripts or record.transcripts[0].stop is StopReason.ABSTAINED
+            if may_abstain and not (record.plan.get("steps") or withheld.data or withheld.plan):
                 # The reason of an abstention, perhaps empty; None if the planner did not abstain.
                 reason = reason_received(record.plan_received)
-            no_steps = sentence_in_place_of_steps(
-                plan=record.plan,
-                outcome=record.outcome or "",
-                judged=judged,
-                abstained=reason is not None,
-                is_right=record.metric == ABSTENTION,
-            )
+            if may_abstain:
+                no_steps = sentence_in_place_of_steps(
+                    plan=record.plan,
+                    outcome=record.outcome or "",
+                    judged=judged,
+                    abstained=reason is not None,
+                    is_right=record.metric == ABSTENTION,
+                )
     sample_page = None
     if open_record is not None and open_record.samples:
         sample_page = samples_page(
