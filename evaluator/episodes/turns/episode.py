@@ -351,7 +351,7 @@ class Episode:
     def _end_by_planner(self, stop: StopReason) -> StopReason:
         """The end that the planner chose. Like a plan with neither steps nor answers, an episode with neither an action
         nor an answer abstains."""
-        does_nothing = not self._actions and self.answer is None
+        does_nothing = not self._actions and not (self.answer or "").strip()
         return StopReason.ABSTAINED if does_nothing and stop is not StopReason.UNREADABLE else stop
 
     def _end_turn(self) -> None:

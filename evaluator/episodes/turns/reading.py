@@ -1,13 +1,14 @@
 """Parses the answer to a turn into subgoals, actions, a stop, or an answer. Whole plans become actions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import cast
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.abstaining import FORM as ABSTENTION
-from evaluator.core.plans.abstaining import abstention, is_abstention
+from evaluator.core.plans.abstaining import abstains, abstention, is_abstention
 from evaluator.core.plans.model import Plan, PlanContext, PlanSyntaxError, Step
 from evaluator.core.suites.base import Candidates
 from evaluator.core.tools.types import Catalogue
@@ -244,7 +245,12 @@ def read_response(
         return abstained
     if response.plan is not None and candidates is not None:
         plans = [cast("JsonValue", text_of_message(plan)) for plan in (response.plan, *response.alternatives)]
-        return _candidate_actions(plans, candidates=candidates)
+        try:
+            return _candidate_actions(plans, candidates=candidates)
+        except PlanSyntaxError:
+            if _is_empty(response.plan, context=context):
+                return Abstained(abstention())
+            raise
     if response.plan is not None:
         return _whole(response.plan, context=context, statement_tool=statement_tool, is_typed=is_typed)
     if response.steps is not None:
@@ -278,6 +284,13 @@ def _abstention(plan: JsonValue, *, context: PlanContext) -> Abstained | None:
             return None
         raise
     return Abstained(abstention(parsed.reason)) if parsed.form == ABSTENTION else None
+
+
+def _is_empty(plan: JsonValue, *, context: PlanContext) -> bool:
+    """Whether a whole plan has neither steps nor answers."""
+    with suppress(PlanSyntaxError):
+        return abstains(read_plan(value=plan, context=context).plan)
+    return False
 
 
 def _subgoals(response: TurnResponse) -> tuple[str, ...]:

@@ -55,6 +55,7 @@ REFUSALS = (
     "None of these: {a}, {b}.",
     "{a}, {b}\nSorry, I can\u2019t do this.",
     "Unable, {a}",
+    "1. {a} (not suitable)\n2. {b} (unavailable)",
     "I abstain: no plan can meet the request.",
     "null",
 )
@@ -163,8 +164,6 @@ def test_abstaining_is_right_where_no_plan_can_meet_the_request_and_worst_elsewh
     keys = some_tasks(suite)
     infeasible = 0
     for name, answer in {**ABSTENTIONS, **EMPTY}.items():
-        if slug == "arc-mini" and name in EMPTY:
-            continue
         for record in evaluator.run(planner=Says(answer), tasks=keys):
             assert is_readable(outcome=record.outcome, reason=record.reason)
             if record.metric == ABSTENTION:
@@ -243,6 +242,7 @@ TURNS = {
     "abstains": ({"plan": None}, Reason.ABSTAINED),
     "abstains with a reason": ({**REASON, "usage": {"prompt_tokens": 1}}, Reason.ABSTAINED),
     "stops at once": ({"stop": True}, Reason.ABSTAINED),
+    "no action": ({"plan": {"steps": [], "answers": []}}, Reason.ABSTAINED),
     "refuses as text": ({"text": "I cannot help with that."}, Reason.UNPARSABLE_PLAN),
     "refuses as actions": ({"actions": "I cannot help with that."}, Reason.UNPARSABLE_PLAN),
     "refuses as plan": ({"plan": "I cannot help with that."}, Reason.UNPARSABLE_PLAN),
@@ -273,6 +273,15 @@ def test_an_abstention_after_an_action_forgets_its_result(evaluators):
     planner = Answers(lambda request: TurnResponse.model_validate(replies[len(request.history)]))
     (record,) = evaluator.run(planner=planner, tasks=[task.key])
     assert (record.reason, record.transcripts[0].answer) == (Reason.ABSTAINED, None)
+
+
+@pytest.mark.parametrize("answer", ["", "  "])
+def test_an_empty_answer_without_an_action_abstains(answer, evaluators):
+    evaluator = evaluators("lumos-mini")
+    planner = Answers(lambda _: TurnResponse(answer=answer))
+    for record in evaluator.run(planner=planner, tasks=some_tasks(evaluator.suite)):
+        assert record.reason is Reason.ABSTAINED
+        assert_worst(record, suite=evaluator.suite)
 
 
 @pytest.mark.parametrize("value", [{"plan": None, "answer": None}, {"stop": False, "plan": None}, {"reason": "no"}, {}])

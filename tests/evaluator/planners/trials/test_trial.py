@@ -91,6 +91,7 @@ def test_each_answer_is_judged():
         ("openagi-turns", {"actions": ""}, Verdict.EMPTY),
         ("openagi-turns", {"answer": " "}, Verdict.EMPTY),
         ("openagi-turns", {"stop": True}, Verdict.EMPTY),
+        ("openagi-turns", {"plan": None, "reason": "No tool is for this."}, Verdict.ABSTAINED),
         ("openagi-turns", {"actions": "R1 = Magic(1)"}, Verdict.UNKNOWN_TOOL),
         ("openagi-turns", {"actions": "Magic"}, Verdict.UNREADABLE),
         ("openagi-turns", {"subgoal": "Look at the picture."}, Verdict.TURN),
