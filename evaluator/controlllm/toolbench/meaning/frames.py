@@ -33,7 +33,11 @@ _POLITE = re.compile(
 )
 _YES_OR_NO = re.compile(
     r"^(?:be|do|have|can|will|should|must|would) |(?:^| )whether "
-    r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder)(?: I| me)? if "
+    r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder|identify|detect|assess)(?: i| me)? if "
+)
+_WHETHER = re.compile(
+    r"(?<=\btell)(?: i| me)? if |(?<=\bknow) if |(?<=\bfind) out if |(?<=\bcheck) if |(?<=\bsee) if "
+    r"|(?<=\bdetermine) if |(?<=\bverify) if |(?<=\bconfirm) if |(?<=\bidentify) if |(?<=\bdetect) if "
 )
 _INTERROGATIVE = re.compile(r"^(?:\S+ )?(?:what|which|who|whom|whose|where|when|why|how)\b")
 NEGATIONS = frozenset({"not", "no", "without", "except", "excluding", "exclude", "none", "never", "nobody", "nothing"})
@@ -52,6 +56,7 @@ _HEDGES = re.compile(
     r"|\bfollow (?=image|picture|photo|photograph|scene|file|question|text)"
     r"|\b(?:different|various|several) "
     r"(?=(?:kind|type|sort|variety|object|item|thing|element|way|aspect|animal|colou?r)\b)"
+    r"|\bat least (?=one |1 |a )|(?<=\bat least )(?:one|1) "
     r"|(?<=\bwhich )one |(?<=\bcan )one (?!see)|(?<=\bmay )one |(?<=\bcould )one |(?<=\bshould )one |(?<=\bwould )one "
 )
 _PICTURE = (
@@ -140,6 +145,7 @@ def frame_of(text: str) -> Frame:
     sentence = _ANY_OBJECT.sub("what ", sentence)
     sentence = _WHICH_KIND.sub("what", sentence)
     is_yes_or_no = bool(_YES_OR_NO.search(sentence)) and not _INTERROGATIVE.match(sentence)
+    sentence = _WHETHER.sub(" whether ", sentence)
     sentence, excludes = _EXCLUSIONS.subn(" not ", sentence)
     marked = with_asks(sentence)
     found = tuple(dict.fromkeys(_ASK.findall(marked)))

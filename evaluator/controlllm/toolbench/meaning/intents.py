@@ -5,23 +5,43 @@ from enum import StrEnum
 from functools import lru_cache
 
 from evaluator.controlllm.toolbench.meaning.frames import Frame, concepts_in, frame_of, polite_removed, with_asks
-from evaluator.controlllm.toolbench.meaning.lexicon import Category, Concept, plain_words
+from evaluator.controlllm.toolbench.meaning.lexicon import Category, Concept, are_related, plain_words
 from evaluator.controlllm.toolbench.meaning.objects import compare_objects
-from evaluator.controlllm.toolbench.meaning.questions import are_known, compare_frames, not_understood
+from evaluator.controlllm.toolbench.meaning.questions import are_known, compare_frames, left_over, not_understood
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 
-_REMOVAL = re.compile(r"^(?:.*? )?(?:<removing>|without) (?P<object>.+?)(?: from .*| in .*| of .*)?$")
-_RESTORATION = re.compile(
-    r" (?:and|then|by|so that)? ?(?:fill|restore|complete|blend|reconstruct|leave|make it look).*$"
+_REMOVAL = re.compile(r"^(?:.*? )?<removing> (?P<object>.+)$")
+_WITHOUT = re.compile(
+    r"^(?:(?:the|this|a|an|same|new|give|make|create|generate|produce|return|show|me|version|of|it|image|picture|photo"
+    r"|photograph|scene) )*without (?P<object>.+)$"
 )
+_RESTORATION = re.compile(
+    r" (?:and |then |by |so that )*(?:fill|restore|complete|blend|reconstruct|inpaint|make it look).*$"
+    r"|(?: and| then| but| while| by)* (?:keep|leave|preserve|maintain|retain)(?: the| all| of| every| other)*"
+    r" (?:background|rest|everything else|surround|surroundings|remainder|thing|object|part)"
+    r"(?: of (?:the|it) (?:image|picture|photo|scene))?"
+    r"(?: (?:as it be|unchanged|unchange|intact|same|the same|untouched|visible|natural|naturally|in place|alone))*$"
+    r"| (?:so that|while)(?: the)? (?:background|rest|everything else) (?:remain|stay|be|keep)"
+    r"(?: (?:unchanged|unchange|intact|same|the same|untouched|visible|natural))?$"
+)
+"""A clause that says only that the picture is complete afterwards."""
+_OUT_OF_PICTURE = re.compile(r"(?<=out)(?: of| from) (?:the |this |that )?(?:image|picture|photo|photograph|scene)$")
+_PLACE = re.compile(r" (?:from|in|of|on|at) .*$")
 _OTHER_CHANGES = re.compile(r"\b(?:add|insert|keep|only|not|except|but|instead|replace|change|turn)\b")
 _SEEKING = re.compile(
-    r"^(?:please |can you |could you )*(?:find|locate|detect|ground|where be|show(?: me)?|highlight|mark|look for"
-    r"|search for|identify|point out|pinpoint|box|outline|(?:give|tell|return|get)(?: me)? the location of"
-    r"|(?:draw|put|place) a(?: bound)?(?: box)? (?:around|on)|the location of"
-    r"|the position of|(?:the )?bound(?:ing)? box (?:of|for|around)|segment|spot|select)(?: out)? "
+    r"^(?:(?:please|can you|could you|find|locate|detect|ground|where be|show(?: me)?|highlight|mark|look for"
+    r"|search for|identify|point out|pinpoint|box|outline(?! of)|segment|spot|select"
+    r"|give|tell|return|get|determine|me|out"
+    r"|(?:draw|put|place) a(?: bound| bounding)?(?: box)? (?:around|on)"
+    r"|(?:what be )?(?:the )?(?:exact )?(?:location|position|coordinate|whereabouts) of"
+    r"|(?:what be )?(?:the )?(?:bound|bounding) box (?:of|for|around)) )+"
 )
+_LOCATED = re.compile(r" (?:be )?(?:located|locate|situated|situate|position|place|find)$")
+_ONE_OBJECT = re.compile(r"\b(?:object|item|thing|entity)\b")
+_SEVERAL_OBJECTS = re.compile(r"\b(?:objects|items|things|entities|everything|all|every|each|any|list|else)\b")
+_ONE_OR_SEVERAL = re.compile(r"\b(?:objects?|items?|things?)\b")
+_OF_THIS = re.compile(r"^\W*(?:(?:is|was) (?:it|this|that|he|she)\b|what(?: is|'s) (?:it|this|that)\W*$)")
 _OPEN = frozenset({"description", "seen", "happening"})
 _LISTS = frozenset({"contents", "seen"})
 _MENTION = re.compile(
@@ -39,6 +59,7 @@ _EXCLUSION = re.compile(
     r" (?P<object>.+?)(?= (?:what|which|who|be|can|do|tell|list|name|identify|in|on|that|visible|present|and)(?: |$)|$)"
 )
 _EXCLUDED = frozenset({"besides", "apart", "aside", "other", "except", "exclude", "excluding", "else", "additional"})
+_BESIDE_LISTS = frozenset({"existence", "finding"})
 _OBJECTS = frozenset({"object", "item", "thing", "entity"})
 _ELSE = frozenset({"else", "other", "additional", "further", "more"})
 
@@ -75,16 +96,40 @@ def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[
     if intent is Intent.LIST:
         return _compare_listing(text, about, attributes)
     given = frame_of(text)
-    if intent in _ABOUT_OBJECTS:
-        wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
-        if given.content and not set(given.content) & set(wanted.content) and are_known(given.content):
-            # The request's word may be rare, but the rules know all objects of the text.
-            return DIFFERENT
-        return compare_frames(wanted=wanted, given=given)
-    if not given.asks <= _OPEN:
+    if intent not in _ABOUT_OBJECTS:
+        return _compare_description(text)
+    wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
+    may_be_kinds = any(are_related(one, other) for one in wanted.content for other in given.content)
+    if given.content and not set(given.content) & set(wanted.content) and are_known(given.content) and not may_be_kinds:
+        # The request's word may be rare, but the rules know all objects of the text.
+        return DIFFERENT
+    finding = compare_frames(wanted=wanted, given=given)
+    if finding == SAME and intent is Intent.PRESENCE and _OF_THIS.match(text.lower()):
+        return Verdict.UNDECIDED, "it may ask what one thing is"
+    if finding == DIFFERENT and may_be_kinds and given.asks == wanted.asks and not given.is_negated:
+        # The kind alone, without attributes, is all that the texts differ in.
+        missing, extra = left_over(wanted.content, given.content)
+        if len(missing) == len(extra) == 1:
+            return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+    return finding
+
+
+def _compare_description(text: str) -> Finding:
+    """Whether a text asks for a description of the whole picture; what it stresses is undecided."""
+    sentence = " ".join(base_forms(text))
+    mention = _MENTION.search(sentence)
+    if mention is not None and frame_of(sentence[: mention.start()]).asks:
+        main = _compare_description(sentence[: mention.start()])
+        return (Verdict.UNDECIDED, f"it stresses “{mention['object']}”") if main == SAME else main
+    given = frame_of(text)
+    if not given.asks <= (_OPEN | _LISTS if "description" in given.asks else _OPEN):
         return DIFFERENT
     if given.is_negated:
         return Verdict.UNDECIDED, "it excludes or denies something"
+    if _OF_THIS.match(text.lower()) or (
+        {"description", "contents"} <= given.asks and _ONE_OR_SEVERAL.search(text.lower())
+    ):
+        return Verdict.UNDECIDED, "it may ask what one thing is"
     return _compare_rest(given)
 
 
@@ -121,13 +166,15 @@ def _compare_listing(text: str, about: str, attributes: frozenset[str]) -> Findi
         findings.append((Verdict.UNDECIDED, "it excludes or denies something"))
     elif any(concept.name in given.places for concept in mentioned):
         findings.append((Verdict.UNDECIDED, f"it may ask only what is there with “{about}”"))
-    if not given.asks - {"existence"} <= _LISTS or given.asks == {"existence"}:
+    if not given.asks - _BESIDE_LISTS <= _LISTS or (given.asks and given.asks <= _BESIDE_LISTS):
         is_for_others = given.asks == {"existence"} and not content and not _ELSE.isdisjoint(words)
         findings.append((Verdict.UNDECIDED, "it asks whether there are others") if is_for_others else DIFFERENT)
     elif content:
         findings.append(DIFFERENT if are_known(content) else _unknown(content))
     elif not given.asks:
         findings.append(DIFFERENT)
+    elif _ONE_OBJECT.search(text.lower()) and not _SEVERAL_OBJECTS.search(text.lower()):
+        findings.append((Verdict.UNDECIDED, "it may ask for one object"))
     return min(findings, default=SAME)
 
 
@@ -152,18 +199,24 @@ def _unknown(concepts: list[Concept]) -> Finding:
 
 def _compare_removal(text: str, about: str, attributes: frozenset[str]) -> Finding:
     sentence = _RESTORATION.sub("", polite_removed(" ".join(base_forms(text))))
+    sentence = _OUT_OF_PICTURE.sub("", sentence)
     match = _REMOVAL.match(" ".join(with_asks(sentence).split()))
     if _OTHER_CHANGES.search(sentence):
         return DIFFERENT
+    match = match or _WITHOUT.match(sentence)
     if match is not None:
-        return compare_objects(about, match["object"], attributes)
+        finding = compare_objects(about, match["object"], attributes)
+        shorter = _PLACE.sub("", match["object"])
+        if finding == DIFFERENT and shorter != match["object"] and compare_objects(about, shorter, attributes) == SAME:
+            return Verdict.UNDECIDED, f"it removes only “{match['object']}”"
+        return finding
     return _compare_in_other_words(text, about, attributes, "removes")
 
 
 def _compare_grounding(text: str, about: str, attributes: frozenset[str]) -> Finding:
     if names_file(text):
         return DIFFERENT
-    name = _SEEKING.sub("", " ".join(base_forms(text)))
+    name = _LOCATED.sub("", _SEEKING.sub("", " ".join(base_forms(text))))
     finding = compare_objects(about, name, attributes)
     if finding[0] is not Verdict.DIFFERENT:
         return finding
