@@ -138,7 +138,7 @@ COMPLETION_PRICE = Number(
 
 CACHED_PRICE = Number(
     "cached_price",
-    label="Price per million cached prompt tokens (USD)",
+    label="Price per million cached tokens (USD)",
     noun="price of cached tokens",
     help="US dollars for a million tokens of prompts that your service reads from its cache, if they cost less than "
     "others.",
@@ -168,7 +168,7 @@ def price_problems(data: PlannerData) -> Errors:
     """Errors if only one of the prices of prompts and answers is given, or that of cached tokens alone."""
     if (data[PROMPT_PRICE] is None) == (data[COMPLETION_PRICE] is None):
         if data[PROMPT_PRICE] is None and data[CACHED_PRICE] is not None:
-            return {PROMPT_PRICE.name: ["Give the prices of all tokens: the cost needs them."]}
+            return {PROMPT_PRICE.name: ["Give the prices of prompt and completion tokens too: the cost needs them."]}
         return {}
     missing = PROMPT_PRICE if data[PROMPT_PRICE] is None else COMPLETION_PRICE
     return {missing.name: ["Give both prices or none: the cost needs both."]}

@@ -28,7 +28,7 @@ from django.utils import timezone
 from evaluator.controlllm.toolbench.mini.requests import toolmini_tasks
 from evaluator.controlllm.toolbench.suite import tool_suite
 from evaluator.core.plans.model import plan_to_json
-from evaluator.core.records import Outcome, Reason
+from evaluator.core.records import Outcome, PlannerCall, Reason
 from evaluator.core.suites.registry import suite_of
 from evaluator.planners.trials.process import trial_to_json
 from evaluator.planners.trials.trial import Exchange, Trial, Verdict, trial_request
@@ -44,7 +44,7 @@ from leaderboard.operations.models import Outage, Part, StatusHour
 from leaderboard.people import teams
 from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
-from leaderboard.planners.models import CheckpointUpload, Planner
+from leaderboard.planners.models import CheckpointUpload, Planner, PlannerKind
 from leaderboard.platform.web import admin as operators
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import Job, JobState
@@ -75,6 +75,7 @@ LONG_NAME = "a-planner-with-an-unreasonably-long-name/that_has_no_place_to_break
 AWKWARD = {"image_detection/0": "nothing", "image_editing/0": "false", "QA/0": "garbage", "QA/1": "garbage"}
 """Mistakes of a planner beside the clumsy one."""
 _DATABASE = "planarena_looked_at"
+_USAGE = ("seconds", "prompt_tokens", "completion_tokens", "cached_tokens")
 REASON = "The endpoint answered 503 (Service Unavailable) three times; the last answer began with '<!doctype html>'."
 
 
@@ -299,13 +300,14 @@ def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     planner = make_planner(owner=ada, name="word-reader", description="Reads the words of a request one by one.")
     found = {"completed": make_evaluation(planner=planner, suite=suite, **_when(hours=3))}
     make_results(found["completed"], faults=False)
-    others = ((bea, "gold", 0.91), (bea, "random-valid", 0.22), (ada, LONG_NAME, 0.68), (bea, "no-op", 0.04))
+    others = ((bea, "gold", 0.91), (bea, "random-valid", 0.22), (bea, "no-op", 0.04))
     for number, (owner, name, overall) in enumerate(others):
         fields = {"summary": make_summary(overall), **_when(hours=30 + number)}
         evaluation = make_evaluation(planner=make_planner(owner=owner, name=name), suite=suite, **fields)
         make_results(evaluation, faults=False, samples=1)
         publish(evaluation)
         found.setdefault("other", evaluation)
+    found["priced"] = _priced(ada, suite)
     make_profile(found["completed"])
     make_profile(found["other"], has_confidence=False, missing=[Condition("", 5), Condition("renamed-tools", 1)])
     publish(found["completed"])
@@ -372,6 +374,25 @@ def _versioned(user: User) -> Planner:
         result.causes = [causes[number % len(causes)]]
         result.save()
     return planner
+
+
+def _priced(user: User, suite: Suite) -> Evaluation:
+    """A chat planner with every declared fact, whose service reports cached and reasoning tokens."""
+    planner = Planner.objects.create(
+        owner=user, name=LONG_NAME, kind=PlannerKind.CHAT, endpoint_url="https://example.org/v1", strategy="json-plan",
+        model_id="vendor/model-2026-large", model_name="model-2026-large", parameters=8_190_735_360, open_weights=False,
+        prompt_price=2.5, completion_price=10, cached_price=0.125, reasoning_effort="high", answer_tokens=16_384,
+    )  # fmt: skip
+    call = PlannerCall(
+        seconds=14.2, prompt_tokens=12_840, completion_tokens=1_960, cached_tokens=11_520, reasoning_tokens=1_732
+    )
+    usage = {name: {"mean": getattr(call, name), "tasks": 30} for name in _USAGE}
+    evaluation = make_evaluation(
+        planner=planner, suite=suite, summary=make_summary(0.68) | {"usage": usage}, **_when(hours=33)
+    )
+    make_results(evaluation, faults=False, samples=1, call=call)
+    publish(evaluation)
+    return evaluation
 
 
 def _submit(user: User, suite: Suite) -> Evaluation:

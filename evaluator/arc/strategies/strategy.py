@@ -141,7 +141,7 @@ class Single(Experts):
     """A single agent of the system."""
 
     name: ClassVar[str] = "arc-single"
-    description: ClassVar[str] = "One agent of the multi-expert system for ARC: `arc-single:VIEW:MODEL`."
+    description: ClassVar[str] = "One agent of the multi-expert system for ARC, named arc-single:VIEW:MODEL."
     option: ClassVar[str] = f"a view: {', '.join(agent.name for agent in AGENTS)}; then options as of arc-experts"
     option_first: ClassVar[bool] = True
 

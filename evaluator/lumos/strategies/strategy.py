@@ -86,7 +86,7 @@ class Iterative(_Modules):
     name = "lumos/iterative"
     description = (
         "LUMOS: a planning module names the next subgoal, a grounding module its actions, until planning stops. "
-        "`,ground=MODEL` behind the model's name uses another one for grounding."
+        "Append ,ground=MODEL to ground with another model."
     )
     formulation: ClassVar[Formulation] = Formulation.ITERATIVE
 
@@ -96,8 +96,8 @@ class OnePass(_Modules):
 
     name = "lumos/onepass"
     description = (
-        "LUMOS: a planning module names all subgoals at once, a grounding module all actions. `,ground=MODEL` behind "
-        "the model's name uses another one for grounding."
+        "LUMOS: a planning module names all subgoals at once, a grounding module all actions. Append "
+        ",ground=MODEL to ground with another model."
     )
     formulation: ClassVar[Formulation] = Formulation.ONEPASS
 

@@ -31,7 +31,7 @@ from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.figures import exact_words
+from leaderboard.evaluations.results.figures import exact_words, tokens_in_words
 from leaderboard.evaluations.results.filters import Filter, Sort
 from leaderboard.evaluations.visibility import Reader, words_of
 from leaderboard.platform.lru_cache import Mark, SharedCache
@@ -184,11 +184,11 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
         Fact("model_name", str(row.get("model_name") or ""), declared),
         Fact("parameters", size_in_words(row.get("parameters")), declared),
         Fact("weights", "" if is_open is None else "open" if is_open else "closed", declared),
-        Fact("cost", dollars_in_words(cost.get("usd")), f"declared {prices_in_words(cost)}" if cost else ""),
+        Fact("cost", dollars_in_words(cost.get("usd")), f"{prices_in_words(cost)}, {DECLARED}" if cost else ""),
         Fact(
             "tokens",
             "" if tokens is None else f"{tokens:,.0f}",
-            "" if tokens is None else _tokens_in_words(usage),
+            "" if tokens is None else tokens_in_words(usage),
         ),
         *(Fact(*fact) for fact in reliability_facts(row)),
         Fact(
@@ -223,15 +223,11 @@ def dollars_in_words(usd: float | None) -> str:
     return f"${whole}.{part.rstrip('0').ljust(2, '0')}"
 
 
-def _tokens_in_words(usage: Mapping[str, float]) -> str:
-    cached = f" ({usage['cached_tokens']:,.0f} cached)" if usage.get("cached_tokens") else ""
-    return f"{usage['prompt_tokens']:,.0f} in{cached}, {usage['completion_tokens']:,.0f} out"
-
-
 def prices_in_words(cost: Mapping[str, float]) -> str:
-    """The declared prices of a cost: per million prompt, cached and completion tokens."""
-    cached = f"${cost['cached_price']:g} cached / " if "cached_price" in cost else ""
-    return f"${cost['prompt_price']:g} / {cached}${cost['completion_price']:g}"
+    """The prices of a cost, such as `$2.50 in, $0.125 cached, $10.00 out per million`."""
+    words = (("prompt_price", "in"), ("cached_price", "cached"), ("completion_price", "out"))
+    prices = [f"{dollars_in_words(cost[name])} {word}" for name, word in words if name in cost]
+    return f"{', '.join(prices)} per million"
 
 
 def seconds_in_words(seconds: float | None) -> str:

@@ -40,6 +40,26 @@ def interval_words(value: Mapping[str, Any] | None) -> str:
     return "" if ends is None else f"95 % interval {score(ends[0])} to {score(ends[1])}"
 
 
+def tokens_in_words(usage: Mapping[str, float | None]) -> str:
+    """Reported tokens, such as `1,200 in (900 cached), 34 out (20 reasoning)`; empty if there are none.
+
+    Args:
+        usage: counts or means by the names of `PlannerCall`.
+    """
+
+    def side(name: str, *, word: str, part: str, of_it: str) -> str:
+        count, share = usage.get(name), usage.get(part)
+        if count is None:
+            return ""
+        return f"{count:,.0f} {word}" + (f" ({share:,.0f} {of_it})" if share else "")
+
+    sides = (
+        side("prompt_tokens", word="in", part="cached_tokens", of_it="cached"),
+        side("completion_tokens", word="out", part="reasoning_tokens", of_it="reasoning"),
+    )
+    return ", ".join(filter(None, sides))
+
+
 def exact_words(value: Mapping[str, Any]) -> str:
     """A mean with three decimals, its range and its 95 % interval in words, as beside a rounded value."""
     words = interval_words(value)

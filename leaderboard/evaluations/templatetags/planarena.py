@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from django import template
 from django.utils.html import format_html
 
+from evaluator.core.records import PlannerCall
 from evaluator.scoring.metrics import undecided
 from evaluator.scoring.metrics.digits import rounded
 from evaluator.scoring.metrics.statistics import TOO_FEW
@@ -82,6 +83,14 @@ def seconds(value: float | None) -> str:
     if value < 1:
         return f"{value * 1000:.{0 if value >= 0.01 else 1}f} ms"
     return f"{value:.1f} s" if value < 120 else f"{value / 60:.0f} min"
+
+
+@register.filter
+def tokens(usage: PlannerCall | Mapping[str, float | None] | None) -> str:
+    """The tokens of a call, or means per task; empty if none are reported."""
+    if usage is None:
+        return ""
+    return figures.tokens_in_words(usage if isinstance(usage, Mapping) else usage.model_dump())
 
 
 @register.filter

@@ -16,6 +16,12 @@ def kind_note(kind: str) -> str:
 
 
 @register.filter
+def declares(kind: str) -> bool:
+    """Whether owners of planners of a kind declare the language model."""
+    return KINDS[kind].declares
+
+
+@register.filter
 def visibility_words(submission: Submission) -> str:
     """The label of a submission that is not public."""
     return words_of(submission)

@@ -166,6 +166,8 @@ class EvaluationPage(NamedTuple):
     """For suites in turns, unless it is withheld."""
     reading: tuple[str, ...]
     """How many replies could be read, and what was tolerated in them, in sentences."""
+    usage: Mapping[str, float]
+    """Means per task of the planner's seconds and reported tokens; empty if unknown."""
 
     @property
     def first_metrics(self) -> list[MetricCard]:
@@ -281,6 +283,7 @@ def page_of(
         ),
         episodes=_episodes_part(suite=suite, lines=gathered.episodes),
         reading=reading.sentences if (reading := Reading.from_json(summary.get("reading"))) else (),
+        usage={name: known["mean"] for name, known in (summary.get("usage") or {}).items()},
     )
 
 

@@ -1,10 +1,12 @@
 """The transcript of an episode on the page of its task: turn by turn, with the result of each action."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
+from leaderboard.evaluations.results.figures import tokens_in_words
 from leaderboard.evaluations.web.tasks.artefacts_shown import ShownValue, shown_value
 from leaderboard.evaluations.web.tasks.faults_shown import Faults, ShownFault
 from leaderboard.evaluations.web.tasks.grids_shown import CodeLine, code_lines
@@ -13,6 +15,7 @@ MOST_TRANSCRIPTS = 8
 MOST_TURNS = 64
 MOST_ACTIONS = 128
 """Maximum number of actions per turn; the record has all of them."""
+_TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens")
 _STOPPED = {
     StopReason.ANSWERED: "The planner gave an answer.",
     StopReason.STOPPED: "The planner stopped; the last result is its answer.",
@@ -195,11 +198,11 @@ def _action(run: ActionRun, *, label: str) -> ShownAction:
 
 
 def _tokens(turns: Iterable[TurnRun]) -> str:
-    reported = [(turn.prompt_tokens, turn.completion_tokens) for turn in turns]
-    if all(count is None for pair in reported for count in pair):
-        return ""
-    prompt, completion = (sum(count or 0 for count in counts) for counts in zip(*reported, strict=True))
-    return f"{prompt:,} + {completion:,} tokens"
+    usage: Counter[str] = Counter()
+    for turn in turns:
+        usage.update({name: count for name in _TOKENS if (count := getattr(turn, name)) is not None})
+    words = tokens_in_words(usage)
+    return f"tokens {words}" if words else ""
 
 
 def _count(number: int, noun: str) -> str:

@@ -4,7 +4,7 @@ from evaluator.controlllm.toolbench.suite import COLUMNS
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Column, IntervalMethod
 from leaderboard.evaluations.models import TaskResult
-from leaderboard.evaluations.results.figures import badge_of, good_marks, marks
+from leaderboard.evaluations.results.figures import badge_of, good_marks, marks, tokens_in_words
 from leaderboard.evaluations.results.records import usage_fields
 from leaderboard.evaluations.results.results import usage_of
 
@@ -57,3 +57,16 @@ def test_mean_usage_is_over_the_tasks_that_report_it():
         "completion_tokens": {"mean": 2.0, "tasks": 1},
     }
     assert usage_of([]) == usage_of([TaskResult()]) == {}
+
+
+def test_tokens_are_in_words_as_far_as_they_are_reported():
+    for usage, words in (
+        ({}, ""),
+        ({"prompt_tokens": 1200.4, "completion_tokens": 34}, "1,200 in, 34 out"),
+        ({"prompt_tokens": 0, "completion_tokens": None, "reasoning_tokens": 5}, "0 in"),
+        (
+            {"prompt_tokens": 1200, "cached_tokens": 900, "completion_tokens": 34, "reasoning_tokens": 20},
+            "1,200 in (900 cached), 34 out (20 reasoning)",
+        ),
+    ):
+        assert tokens_in_words(usage) == words

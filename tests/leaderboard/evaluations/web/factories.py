@@ -93,13 +93,19 @@ def make_evaluation(
     return Evaluation.objects.create(submission=submission, suite=suite, state=state, **values | fields)
 
 
-def make_results(evaluation: Evaluation, *, samples: int = 2, faults: bool = True, upto: int = 185) -> None:
+_CALL = PlannerCall(seconds=0.012)
+
+
+def make_results(
+    evaluation: Evaluation, *, samples: int = 2, faults: bool = True, upto: int = 185, call: PlannerCall = _CALL
+) -> None:
     """A result for each task: 30 run (a few with faults if asked for), the others `not_run`."""
     for task in Task.objects.filter(suite=evaluation.suite).order_by("position")[:upto]:
         if task.metric == "ViT" or (
             task.attributes["base"] == "image_classification" and task.attributes["language"] == "en"
         ):
-            make_result(evaluation=evaluation, task=task, fault=_fault(task) if faults else None, samples=samples)
+            fault = _fault(task) if faults else None
+            make_result(evaluation=evaluation, task=task, fault=fault, samples=samples, call=call)
         else:
             TaskResult.objects.create(
                 evaluation=evaluation,
@@ -136,6 +142,7 @@ def make_record(
     samples: int = 2,
     steps: int = 2,
     split: str = "public",
+    call: PlannerCall = _CALL,
 ) -> ResultRecord:
     """A record of the task's gold plan, or of a fault."""
     common: dict[str, Any] = {
@@ -143,7 +150,7 @@ def make_record(
         "task": task.key,
         "request": task.text,
         "metric": task.metric,
-        "planner": PlannerCall(seconds=0.012),
+        "planner": call,
     }
     if fault is Reason.ENDPOINT_UNAVAILABLE:
         text = "The endpoint answered 503 (Service Unavailable) three times."

@@ -5,12 +5,16 @@ import re
 import pytest
 from django.test import Client
 
+from evaluator.core.records import PlannerCall
+from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.planners.models import Planner, PlannerKind
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,
     make_results,
     make_suite,
+    make_summary,
     make_user,
     tasks,
 )
@@ -63,6 +67,32 @@ def test_a_line_says_how_many_replies_could_be_read_and_what_was_tolerated(clien
     evaluation.save()
     forget_everything()
     assert "could be read" not in client.get(address(evaluation)).content.decode()
+
+
+def test_pages_show_the_reported_tokens_and_the_declared_model_of_a_chat_planner(client: Client):
+    planner = Planner.objects.create(
+        owner=make_user(), name="mine", kind=PlannerKind.CHAT, endpoint_url="https://example.org/v1",
+        strategy="json-plan", model_id="vendor/m", model_name="m", parameters=8_000, prompt_price=2.5,
+        completion_price=10, cached_price=0.125,
+    )  # fmt: skip
+    call = PlannerCall(seconds=2.5, prompt_tokens=1200, completion_tokens=34, cached_tokens=900, reasoning_tokens=20)
+    usage = {"seconds": 2.5, "prompt_tokens": 1200, "completion_tokens": 34, "cached_tokens": 900}
+    summary = make_summary() | {"usage": {name: {"mean": mean, "tasks": 30} for name, mean in usage.items()}}
+    made = make_evaluation(planner=planner, suite=make_suite(), summary=summary)
+    make_results(made, samples=0, call=call)
+    html = " ".join(client.get(address(made)).content.decode().split())
+    assert "Mean per task: planner latency 2.5 s, tokens 1,200 in (900 cached), 34 out." in html
+    assert '<code class="break">vendor/m</code>, 8,000 parameters <span class="soft">(as declared)</span>' in html
+    html = client.get(address(made, "tasks/0/")).content.decode()
+    assert "<dt>Tokens</dt><dd>1,200 in (900 cached), 34 out (20 reasoning)</dd>" in html
+    publish(made)
+    html = client.get("/boards/openagi/", {"column": ["cost", "tokens"]}).content.decode()
+    assert [
+        re.search(rf">{figure}<span\s+class=.range-text.>([^<]*)<", html)[1] for figure in ("1,234", "\\$0.0012")
+    ] == [
+        "1,200 in (900 cached), 34 out",
+        "$2.50 in, $0.125 cached, $10.00 out per million, as declared",
+    ]
 
 
 def test_a_running_evaluation_is_followed_live_and_works_without_javascript(client: Client):

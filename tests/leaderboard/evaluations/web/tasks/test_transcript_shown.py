@@ -35,9 +35,9 @@ def test_a_turn_tells_its_time_its_tries_and_its_tokens():
     )
     (shown,) = shown_transcripts(record(first, TurnRun(received=["{}"], prompt_tokens=300)))
     turn = shown.turns[0]
-    assert (turn.seconds, turn.tool_seconds, turn.tries, turn.tokens) == (1.5, 0.75, 3, "1,200 + 34 tokens")
+    assert (turn.seconds, turn.tool_seconds, turn.tries, turn.tokens) == (1.5, 0.75, 3, "tokens 1,200 in, 34 out")
     assert [(action.problem, action.error) for action in turn.actions] == [("", ""), ("bad arguments", "No.")]
-    assert shown.totals == ("2 turns", "2 actions, 1 without a result", "1,500 + 34 tokens")
+    assert shown.totals == ("2 turns", "2 actions, 1 without a result", "tokens 1,500 in, 34 out")
     assert shown.is_right is False
 
 
