@@ -174,11 +174,17 @@ def frame_of(text: str) -> Frame:
         )
         or not _PLAIN_VERBS.isdisjoint(words),
         asks_for_subject=bool(_OF_SUBJECT.match(lowered)) if _OF_WHO_OR_WHAT.match(lowered) else None,
-        is_passive=any(lemma(match["participle"]) not in plain_words() for match in _PASSIVE.finditer(lowered)),
+        is_passive=any(_is_participle(match["participle"]) for match in _PASSIVE.finditer(lowered)),
         particles=_particles(marked.split()),
         bindings=bindings_in(marked.split()),
         places=_places(sentence.split()),
     )
+
+
+def _is_participle(word: str) -> bool:
+    """Whether a word that ends like a participle is one: written is, garden and children are not."""
+    base = lemma(word)
+    return base not in plain_words() and (base != word or word in {"hit", "cut"}) and may_be_verb(base)
 
 
 def _without_remarks(sentence: str) -> str:

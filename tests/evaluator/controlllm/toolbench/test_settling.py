@@ -130,5 +130,5 @@ def test_a_failing_endpoint_stops_no_evaluation(monkeypatch):
         evaluator = episode_of("toolmini").evaluator(suite=SUITE, setting=Setting(arbiter=parse_arbiter(server.name)))
         found = {record.task: record for record in evaluator.run(planner=GoldPlanner(SUITE), tasks=TASKS)}
     assert figures(found["QA/0"]) == (0.0, {"SE": 0.0, "undecided": 1.0, **RULES})
-    assert "answered 400" in found["QA/0"].pairs[0].problem
+    assert "answered HTTP 400" in found["QA/0"].pairs[0].problem
     assert figures(found["count_object/0"])[0] == 1.0

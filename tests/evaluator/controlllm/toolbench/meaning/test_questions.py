@@ -48,6 +48,9 @@ PROMPTS = [
     ("a violin on a chair", "a cello on a chair", DIFFERENT),
     ("a bakery next to a canal", "tell me a joke", DIFFERENT),
     ("a dog", "a couch", DIFFERENT),
+    ("The new image should be a magical garden with a bunny.", "Please draw a magical garden with a bunny.", SAME),
+    ("a magical garden with a bunny", "A beautiful illustration of a magical garden with a bunny", SAME),
+    ("a magical garden with a bunny", "a magical garden with a bunny in watercolor style", UNDECIDED),
 ]
 
 
