@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from textwrap import dedent
 from typing import cast
 
 from evaluator.arc.candidates import Track, candidate_of_value
@@ -104,7 +105,7 @@ def _code(text: str) -> str:
     blocks, _ = blocks_of(text)
     programs = [block for block in blocks if "def " in block.content]
     if programs or len(blocks) == 1:
-        return (programs or list(blocks))[-1].content.replace("\r\n", "\n").strip("\n")
+        return dedent((programs or list(blocks))[-1].content.replace("\r\n", "\n").strip("\n"))
     return text.replace("\r\n", "\n").strip()
 
 

@@ -12,7 +12,7 @@ digits and letters of full width                  digits and letters
 decimal digits of other scripts                   0 to 9
 U+2018, U+2019, U+02BC, U+0060, U+00B4            '
 U+201C, U+201D, U+00AB, U+00BB                    "
-no-break and thin spaces between digits           thousands separators
+no-break and thin spaces, ' between digits        thousands separators
 `Answer: 72`, `The answer is 72`, `#### 72`        72
 `<answer>72</answer>`, `<|begin_of_box|>72...`     72
 zero-width and direction characters               nothing
@@ -39,7 +39,7 @@ _FOLDED = str.maketrans(
         },
     }
 )
-_THOUSANDS = re.compile(r"(?<=[0-9])[\u00a0\u2009\u202f\u2007](?=[0-9]{3}(?![0-9]))")
+_THOUSANDS = re.compile(r"(?<=[0-9])['\u2019\u00a0\u2009\u202f\u2007](?=[0-9]{3}(?![0-9]))")
 _MATHS = re.compile(r"\$(?!\s)([^$]*[^$\s])\$|\\\((.*)\\\)|\\\[(.*)\\\]", re.DOTALL)
 _COMMAND = re.compile(r"\\(?:boxed|text|mathrm|mathbf|textbf|displaystyle)\s*\{([^{}]*)\}")
 _BOXED = re.compile(r"\\boxed\b")
@@ -51,6 +51,8 @@ _LABEL = re.compile(
     r"(?:#{1,6}\s+|(?:so,?\s+|therefore,?\s+|thus,?\s+|hence,?\s+)?(?:the\s+)?(?:final\s+)?answer\s*(?:is|:|=)\s*:?\s*)",
     re.IGNORECASE,
 )
+_HOPE = re.compile(r"\.?\s+I hope (?:it|this) is correct[.!]?\Z", re.IGNORECASE)
+"""How models end an answer after the examples of Minerva's prompt."""
 _MOST_LAYERS = 8
 
 
@@ -62,6 +64,7 @@ def without_typography(answer: str) -> str:
     text = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
     text = unicodedata.normalize("NFKC", text.translate(_FOLDED)).translate(_FOLDED).strip()
     text = "".join(str(unicodedata.decimal(letter, letter)) for letter in text)
+    text = _HOPE.sub("", text)
     is_one = len(_BOXED.findall(text)) < 2
     for _ in range(_MOST_LAYERS):
         before = text

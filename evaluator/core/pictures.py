@@ -2,6 +2,7 @@
 
 import struct
 
+import numpy as np
 from PIL import Image as PillowImage
 from PIL import ImageOps
 from PIL.Image import Image
@@ -24,7 +25,10 @@ def as_seen(picture: Image) -> Image:
     """
     upright = _upright(picture)
     if upright.mode in _DEEP:
-        return _shallow(upright).convert("RGB")
+        seen = _shallow(upright)
+        if isinstance(clear := upright.info.get("transparency"), int):  # the one grey that is transparent
+            seen.paste(_EIGHT_BITS, mask=PillowImage.fromarray(np.asarray(upright) == clear))
+        return seen.convert("RGB")
     if upright.mode in ("LA", "La", "PA", "RGBA", "RGBa") or "transparency" in upright.info:
         layered = upright.convert("RGBA")
         background = PillowImage.new("RGBA", layered.size, (*_BACKGROUND, _EIGHT_BITS))

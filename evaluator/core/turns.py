@@ -183,7 +183,10 @@ class TurnResponse(Message):
             return value
         empty = [name for name in _ANSWERS if value.get(name) in ("", [], {})]
         full = [name for name in _ANSWERS if name not in empty and value.get(name) not in (None, False)]
-        return {name: part for name, part in value.items() if name not in empty} if full else value
+        if not full:
+            return value
+        unset = [name for name, part in value.items() if part is None]
+        return {name: part for name, part in value.items() if name not in empty and name not in unset}
 
     @field_validator("answer", mode="before")
     @classmethod

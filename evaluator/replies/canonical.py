@@ -8,14 +8,16 @@ Grammar (JSON)::
 
 An argument that the tool does not have counts as in the other forms (`evaluator.replies.actions`, rule 3). Without
 `outputs`, the tool's outputs are named `<id>.<output>`. `answers` may be omitted if the request does not specify its
-answers: these are then the outputs that no step uses. Remarks, such as `thought` or `confidence`, are ignored. All of
-this is recorded as tolerated.
+answers: these are then the outputs that no step uses. Remarks, such as `thought` or `confidence`, and keys that begin
+with `_`, `$` or `@`, such as `$schema`, are ignored, and so is any other unknown key whose value is no object or list,
+unless its name is like one of the grammar's. All of this is recorded as tolerated.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from evaluator.core.plans.literals import MAX_ANSWERS, a_list, a_text, kind_of, load_json, refuse_too_many
+from evaluator.core.naming import similar_names
+from evaluator.core.plans.literals import MAX_ANSWERS, a_list, a_text, kind_of, load_json, refuse_too_many, short
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanContext, PlanSyntaxError, Step
 from evaluator.replies.actions import named_arguments, unused_outputs
 
@@ -26,10 +28,15 @@ REMARKS = frozenset(
     {
         *("thought", "thoughts", "reasoning", "reason", "rationale", "explanation", "analysis", "justification"),
         *("comment", "comments", "description", "note", "notes", "summary", "title", "purpose"),
-        *("confidence", "usage", "model", "metadata"),
+        *("confidence", "usage", "model", "metadata", "thinking"),
     }
 )
 """Keys that structured outputs add to a plan or step."""
+
+
+def is_remark(key: object) -> bool:
+    """Whether a key of a plan or step is a remark: one of `REMARKS`, or marked as private or as an annotation."""
+    return key in REMARKS or (isinstance(key, str) and key[:1] in ("_", "$", "@"))
 
 
 def parse_canonical(*, value: object, context: PlanContext) -> ParsedPlan:
@@ -84,10 +91,13 @@ def _refuse_unknown_keys(
     *, value: Mapping[Any, object], known: frozenset[str], where: str, tolerated: list[str]
 ) -> None:
     others = sorted(str(key) for key in value if key not in known)
-    tolerated += [f"{where}: ignored the remark {key!r}" for key in others if key in REMARKS]
-    unknown = [key for key in others if key not in REMARKS]
-    if unknown:
-        raise PlanSyntaxError(f"unknown key {unknown[0]!r}; known are {', '.join(sorted(known))}", where=where)
+    for key in others:
+        if is_remark(key):
+            tolerated.append(f"{where}: ignored the remark {short(key)}")
+        elif isinstance(value.get(key), dict | list) or similar_names(key, known):
+            raise PlanSyntaxError(f"unknown key {short(key)}; known are {', '.join(sorted(known))}", where=where)
+        else:
+            tolerated.append(f"{where}: ignored the unknown key {short(key)}")
 
 
 def _texts(value: object, where: str) -> dict[str, str]:

@@ -13,7 +13,8 @@ Names are compared without case, blanks, hyphens and underscores, and aliases co
 part that is no tool but looks like the name of one, in its spelling or its words, is an invented tool, for the checks
 to report; any other part makes the text prose, which is no plan. Lines of prose around the only sequence are left out.
 Sequences in several lines are one if each line has one name, or if the lines before the last one end with a
-separator; otherwise they are different plans, and none is read.
+separator; otherwise they are different plans, and none is read. Of a Markdown table, the only column of names counts;
+the items of an HTML list are lines.
 
 Recorded: whatever differs from names with commas between them.
 """
@@ -86,6 +87,11 @@ _DESCRIBED = re.compile(r"(.{1,120}?)(?:\s*:\**\s+|\s+[-–—]\s+|\s+\()(?=\w)"
 _IN_BRACKETS = re.compile(r"\s+\(([^()]{1,120})\)\s*$")
 """What a name is for, after it: `Image Denoising (removes the noise)`."""
 _NAME = re.compile(r"[^\W\d_]\w*(?:[ _/-]\w+){0,5}")
+_HTML_LINE = re.compile(r"</?(?:ol|ul|li|p|br|div)\b[^<>]{0,200}>", re.IGNORECASE)
+_HTML_STYLE = re.compile(r"</?(?:b|strong|i|em|code|span)>", re.IGNORECASE)
+_TABLE_RULE = re.compile(r"\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?\s*")
+_BOX = re.compile(r"^(\s*[-*+•]\s+)\[([ xX])\]\s", re.MULTILINE)
+_LIST_IN_PROSE = re.compile(r"(?P<before>[^\[\]]{0,120}[\s:])\[(?P<names>[^\[\]]+)\]\.?")
 _SMALL_WORDS = frozenset(
     [
         "a",
@@ -200,8 +206,12 @@ class _Names:
         lines = [line for line in text.splitlines() if line.strip(" \t,;")]
         if len(text) > _LONGEST_TEXT or len(lines) > _MOST_LINES:
             self._refuse(text[:_LONGEST_TEXT])
-        read = self.lines(text)
         tolerated: list[str] = []
+        plain = self._without_markup(text, tolerated=tolerated)
+        if plain != text:
+            text = plain
+            lines = [line for line in text.splitlines() if line.strip(" \t,;")]
+        read = self.lines(text)
         if all(line is not None for line in read):
             first, last = 0, len(read)
         else:
@@ -217,6 +227,43 @@ class _Names:
                 raise PlanSyntaxError("there are sequences of names in several lines, and only one can be the plan")
             tolerated.append("envelope: list in lines")
         return self.wired([part for line in parts for part in line], tolerated=tolerated, text=text)
+
+    def _without_markup(self, text: str, *, tolerated: list[str]) -> str:
+        """A text with lines instead of the items of HTML lists and of a Markdown table, and without equal checkboxes.
+
+        Checkboxes that differ choose among the names, so they stay, and make the text prose.
+        """
+        if "<" in text and _HTML_LINE.search(text) is not None:
+            text = _HTML_STYLE.sub("", _HTML_LINE.sub("\n", text))
+            tolerated.append("envelope: HTML list")
+        if len({box[2].lower() for box in _BOX.finditer(text)}) == 1:
+            text = _BOX.sub(r"\1", text)
+            tolerated.append("envelope: checkboxes")
+        lines = text.splitlines()
+        rules = [index for index, line in enumerate(lines) if "|" in line and _TABLE_RULE.fullmatch(line)]
+        if len(rules) == 1 and rules[0]:
+            end = rules[0] + 1
+            while end < len(lines) and "|" in lines[end]:
+                end += 1
+            names = self._column(lines[rules[0] + 1 : end])
+            if names is not None:
+                tolerated.append("envelope: table")
+                return "\n".join((*lines[: rules[0] - 1], *names, *lines[end:]))
+        return text
+
+    def _column(self, lines: Sequence[str]) -> list[str] | None:
+        """The only column of a table that has names; None if there is none, or several."""
+        rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
+        if not rows or any(len(row) != len(rows[0]) for row in rows):
+            return None
+        found: list[list[str]] = []
+        for column in map(list, zip(*rows, strict=True)):
+            parts = [self.part(cell) for cell in column]
+            if all(part is not None for part in parts) and any(part and part.tool for part in parts):
+                found.append(column)
+            elif any(part is not None and part.tool for part in parts):
+                return None
+        return found[0] if len(found) == 1 else None
 
     def _only_run(self, text: str, *, read: Sequence[tuple[_Part, ...] | None]) -> tuple[int, int]:
         """The only run of lines that are names of tools."""
@@ -245,6 +292,11 @@ class _Names:
         elif "\\" in line:
             line = _MATHS.sub(r"\1", line.strip("$"))
         parts = self._parts(line)
+        if parts is None and (listed := _LIST_IN_PROSE.fullmatch(line)) is not None:
+            before = listed["before"]
+            if NEGATION.search(before) is None and not self._names_other(before, than=""):
+                parts = self._parts(listed["names"])
+                return parts if parts and all(part.tool for part in parts) else None
         label, colon, rest = line.partition(":")
         if parts is None and colon and len(label) <= _LONGEST_LABEL and not NEGATION.search(label) and rest.strip():
             parts = self._parts(rest)

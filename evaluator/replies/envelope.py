@@ -31,9 +31,10 @@ _TOKENS = {
     "<|begin_of_thought|>": "<|end_of_thought|>",
     "<|think|>": "<|/think|>",
     "<unused94>": "<unused95>",
+    "<|channel>thought": "<channel|>",
 }
-"""Tokens around reasoning that are no tags, in lower case: Magistral, Kimi, Command, Sky-T1, Gemma."""
-_OPENING = re.compile(rf"<(?:{_TAGS})>|" + "|".join(map(re.escape, _TOKENS)), re.IGNORECASE)
+"""Tokens around reasoning that are no tags, in lower case: Magistral, Kimi, Command, Sky-T1, MedGemma, Gemma 4."""
+_OPENING = re.compile(rf"<(?:{_TAGS})(?: [^<>]{{0,80}})?>|" + "|".join(map(re.escape, _TOKENS)), re.IGNORECASE)
 _CLOSING = re.compile(rf"</(?:{_TAGS})>|" + "|".join(map(re.escape, _TOKENS.values())), re.IGNORECASE)
 _BRACKET = re.compile(rf"{_OPENING.pattern}|{_CLOSING.pattern}", re.IGNORECASE)
 _ROLE = re.compile(
@@ -116,6 +117,14 @@ def opened(text: str) -> tuple[str, Notes]:
     left = len(outside.strip())
     notes += ("envelope: fence", *((f"envelope: {left} characters of prose",) if left else ()))
     return (final[0] if len(final) == 1 else blocks[0]).content, notes
+
+
+def answer_of(text: str) -> str:
+    """A short answer without its envelope; empty if it was cut off in the reasoning, or is ambiguous."""
+    try:
+        return opened(text)[0]
+    except PlanSyntaxError:
+        return ""
 
 
 def unwrapped(text: str) -> tuple[str, Notes]:

@@ -26,6 +26,8 @@ _COMPLETIONS = (
 """Keys of text completions: the one with the text, and all."""
 _OTHER_TURNS = ("user", "system", "tool", "developer", "human", "function")
 _CALLS = ("tool_calls", "toolCalls")
+_KWARGS = "additional_kwargs"
+"""LangChain's key for what a service returned besides the text."""
 _MAX_DEPTH = 8
 
 
@@ -238,6 +240,8 @@ def _read_message(value: Mapping[str, object], *, where: str, into: Content, dep
             _read_parts(content, where=place, into=into, depth=depth + 1)
         elif content is not None:
             raise PlanSyntaxError(f"the content is a text or a list of parts, not {kind_of(content)}", where=place)
+    if isinstance(kwargs := value.get(_KWARGS), Mapping) and not any(value.get(key) for key in _CALLS):
+        value = {**{key: kwargs[key] for key in (*_CALLS, "function_call") if kwargs.get(key)}, **_without_calls(value)}
     key = next((key for key in _CALLS if value.get(key) is not None), _CALLS[0])
     place = f"{where}.{key}".removeprefix(".")
     calls = value.get(key)
@@ -258,6 +262,10 @@ def _read_message(value: Mapping[str, object], *, where: str, into: Content, dep
     if isinstance(function, Mapping):
         into.calls.append(call_of({"function": function}, dialect="openai", where=f"{where}.function_call".lstrip(".")))
         into.dialects.append("openai function_call")
+
+
+def _without_calls(value: Mapping[str, object]) -> dict[str, object]:
+    return {key: part for key, part in value.items() if key not in _CALLS}
 
 
 def _read_list(items: list[object], *, where: str, into: Content, depth: int) -> bool:

@@ -38,7 +38,7 @@ from evaluator.core.plans.abstaining import is_abstention, parse_abstention
 from evaluator.core.plans.literals import kind_of, load_json, load_literal, spelling
 from evaluator.core.plans.model import ParsedPlan, PlanContext, PlanSyntaxError
 from evaluator.replies.calls import Call, plan_of_calls
-from evaluator.replies.canonical import REMARKS, parse_canonical
+from evaluator.replies.canonical import is_remark, parse_canonical
 from evaluator.replies.comma import is_sequence, parse_comma, parse_names, refuse_without_tool
 from evaluator.replies.controlllm import parse_controlllm
 from evaluator.replies.decomposition import OPENING
@@ -71,6 +71,9 @@ _DECOMPOSITION = "this is a task decomposition, which says what to produce and n
 _WRAPPERS = ("plan", "answer", "output", "result", "response", "final_answer", "tools", "sequence")
 """Keys under which structured outputs put a plan."""
 _PRINT = re.compile(r"^[ \t]*(?:print|final_answer)[ \t]*\(", re.MULTILINE)
+_TUPLE = re.compile(r"""\(\s*(?:"[^"()]*"|'[^'()]*')(?:\s*,\s*(?:"[^"()]*"|'[^'()]*'))+\s*,?\s*\)\s*""")
+_NAME_KEYS = ("tool", "name", "tool_name", "model", "action")
+_NUMBER_KEYS = ("step", "order", "number", "index", "id")
 _MOST_FENCES = 50
 _MAX_NESTING = 6
 """Envelopes within envelopes."""
@@ -142,6 +145,9 @@ class _Reader:
                 raise PlanSyntaxError(_DECOMPOSITION, where="[0]")
             if "task" in first:
                 return parse_hugginggpt(value=items, context=self._context)
+            if (names := _only_names(items)) is not None:
+                notes = ("envelope: objects with a name only",)
+                return self._inside(lambda: parse_names(names=names, context=self._context), notes=notes)
         return parse_controlllm(value=items, context=self._context)
 
     def _content(self, content: Content) -> ParsedPlan:
@@ -328,6 +334,8 @@ class _Reader:
         if start.startswith(("{", "[")):
             value, tolerated = load_literal(text)
             return _noted(self._inside(lambda: self.value(value), notes=()), *tolerated)
+        if _TUPLE.fullmatch(start) is not None:
+            return self._bare(f"[{start.strip()[1:-1]}]")
         if start.startswith("("):
             parsed = parse_tree(text=text, context=self._context)
             refuse_without_tool(text=text, names=parsed.plan.tools(), context=self._context)
@@ -355,10 +363,36 @@ class _Ambiguous(PlanSyntaxError):
 
 
 def _wrapper(value: Mapping[object, object]) -> str | None:
-    keys = [key for key in value if key not in REMARKS]
+    keys = [key for key in value if not is_remark(key)]
+    if "plan" in keys:
+        # Beside a plan, whatever can hold none, such as a number or the repeated task, is a remark.
+        keys = [
+            key
+            for key in keys
+            if key == "plan" or isinstance(value[key], dict | list) or key in _WRAPPERS or "plan" in str(key)
+        ]
     if len(keys) != 1 or keys[0] not in _WRAPPERS:
         return None
     return str(keys[0]) if isinstance(value[keys[0]], Mapping | list | str) else None
+
+
+def _only_names(items: Sequence[object]) -> list[str] | None:
+    """The names of objects that have nothing but a name, and a number that counts them; None for other lists."""
+    names: list[str] = []
+    counts: list[object] = []
+    for item in items:
+        keys = [key for key in item if not is_remark(key) or key == "model"] if isinstance(item, Mapping) else []
+        numbers = [key for key in keys if key in _NUMBER_KEYS]
+        left = [key for key in keys if key not in numbers]
+        if not isinstance(item, Mapping) or len(left) != 1 or left[0] not in _NAME_KEYS or len(numbers) > 1:
+            return None
+        if not isinstance(name := item[left[0]], str):
+            return None
+        names.append(name)
+        counts += [item[key] for key in numbers]
+    if counts and counts not in (list(range(len(items))), list(range(1, len(items) + 1))):
+        return None
+    return names
 
 
 def _without_values(text: str) -> str:

@@ -2,8 +2,8 @@
 
 Numerically: the answer is a number in the form of a value or in common notation: an integer, decimal number, fraction,
 mixed fraction (`1 1/2`) or power of ten (`7.2 x 10^1`), optionally followed by an approximation in brackets, or
-preceded by `about` or by a name and `=`. Currencies, `%` and thousands separators are ignored, and so are the marks of
-`evaluator.core.answers`. An exact number is right if it
+preceded by `about` or by a name and `=`. Its envelope (`evaluator.replies.envelope`), currencies, `%`, thousands
+separators and the marks of `evaluator.core.answers` are ignored. An exact number is right if it
 equals the reference; one with `about` if it differs by at most 1e-9, relative to the reference if that exceeds 1. So
 `72.0`, `$72`, `72.`, `**72**` and `x = 72` are 72, and `15%` is 15. Everything else is wrong: an expression, several
 alternatives, a decimal comma, or no answer.
@@ -20,6 +20,7 @@ from evaluator.core.answers import without_typography
 from evaluator.lumos.maths.algebra.arithmetic import absolute, exact_text, number_of
 from evaluator.lumos.maths.algebra.errors import MAX_TEXT, MathsError
 from evaluator.lumos.maths.algebra.values import Number
+from evaluator.replies.envelope import answer_of
 
 VERSION = "maths/2"
 """Version of these rules."""
@@ -60,7 +61,7 @@ def score_answer(*, answer: str, reference: Fraction) -> AnswerScore:
 
 def number_in(answer: str) -> Number | None:
     """The number in an answer; None for other answers."""
-    match = _ANSWER.fullmatch(without_typography(answer)) if len(answer) <= MAX_TEXT else None
+    match = _ANSWER.fullmatch(without_typography(answer_of(answer))) if len(answer) <= MAX_TEXT else None
     if match is None or (match["sign"] and match["sign2"]):
         return None
     try:

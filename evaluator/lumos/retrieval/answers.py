@@ -1,9 +1,9 @@
 """Exact match and F1 of short answers, as in HotpotQA's evaluation (Yang et al., 2018).
 
-Texts are normalised: typography (`evaluator.core.answers`), lower case, without punctuation and the words a, an and
-the, and with single blanks. Unlike HotpotQA's script, the point of a decimal number, the sign of a number, and `+` and
-`#` after a letter stay, so that 3.5 is not 35, -5 is not 5, and C++ is not C. An answer of which nothing is left equals
-only the same text.
+Texts are normalised: envelope (`evaluator.replies.envelope`), typography (`evaluator.core.answers`), lower case,
+without punctuation and the words a, an and the, and with single blanks. Unlike HotpotQA's script, the point of a
+decimal number, the sign of a number, and `+` and `#` after a letter stay, so that 3.5 is not 35, -5 is not 5, and C++
+is not C. An answer of which nothing is left equals only the same text.
 """
 
 import re
@@ -11,6 +11,7 @@ import string
 from collections import Counter
 
 from evaluator.core.answers import without_typography
+from evaluator.replies.envelope import answer_of
 
 VERSION = "answers/2"
 """Version of these rules."""
@@ -24,7 +25,7 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 def plain(text: str) -> str:
     """A normalised text."""
-    bare = _PUNCTUATION.sub(lambda mark: "" if mark[1] else mark[0], without_typography(text).lower())
+    bare = _PUNCTUATION.sub(lambda mark: "" if mark[1] else mark[0], without_typography(answer_of(text)).lower())
     return " ".join(_ARTICLES.sub(" ", bare).split())
 
 

@@ -45,6 +45,7 @@ class MarkedCalls:
 _MARKS: dict[str, tuple[str, str]] = {
     "hermes": (r"<tool_call>", r"</tool_call>"),
     "tool_calls tag": (r"<tool_calls>", r"</tool_calls>"),
+    "olmo": (r"<function_calls>(?=\s{0,9}[A-Za-z_]\w{0,99}\()", r"</function_calls>"),
     "function_call tag": (r"<function_call>", r"</function_call>"),
     "nemotron": (r"<TOOLCALL>", r"</TOOLCALL>"),
     "granite": (r"<\|tool_call\|>", r"<\|/tool_call\|>"),

@@ -9,9 +9,10 @@ Grammar, brackets and quotes as in `evaluator.replies.turns.scanning`::
     output    = "R" digits | "Output"
     call      = tool "(" any text in which brackets balance ")"
     tool      = letter { letter | digit | "_" | "-" | " " }
-    statement = any text up to the separator; only with a tool of this form, such as SQL
+    statement = [quote] any text up to the separator [quote]; only with a tool of this form, such as SQL
 
-If statements are allowed, a call needs one of the given names: `COUNT(*) FROM singer` is a statement.
+If statements are allowed, a call needs one of the given names: `COUNT(*) FROM singer` is a statement. A statement that
+ends with a sentence, or is followed by a line of prose, is refused: it cannot be told where it ends.
 
 Tolerated and recorded: a label `Action 1-1:` before an action; `= result` after a call, as in annotated plans; a line
 break as the separator.
@@ -51,6 +52,18 @@ _FIRST = re.compile(
     re.MULTILINE | re.ASCII,
 )
 """The first line that begins with an action."""
+_QUOTED_STATEMENT = re.compile(r"([\"'`])\s*(?:SELECT|WITH)\b(?:(?!\1).)*\1", re.IGNORECASE | re.DOTALL)
+_LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`|\[[^\[\]]*\]|--[^\n]*|/\*.*?\*/", re.DOTALL)
+_PROSE_LINE = re.compile(
+    r"[\w)*'][ \t\r]*\n\s*(?P<first>[A-Za-z][a-z'\u2019]*)"
+    r"(?:[ \t]*[:!]|[ \t]+(?P<second>[A-Za-z][a-z'\u2019]*)\b(?![ \t]*[(.=<>]))"
+)
+"""Two words, or one before a colon, at the beginning of a line that follows a whole expression."""
+_SQL_WORD = re.compile(
+    r"select|distinct|all|as|from|where|group|order|by|having|limit|offset|union|except|intersect|inner|left|right|outer"
+    r"|full|cross|natural|join|on|using|and|or|not|in|is|null|like|glob|between|exists|case|when|then|else|end|asc|desc"
+    r"|nulls|first|last|with|recursive|values|cast|collate|escape|over|partition|rows|range|window|filter|match|regexp"
+)
 _NEXT_LINE = re.compile(r"\n[ \t\r]*")
 
 
@@ -142,6 +155,8 @@ class _Reader:
         finish = self._at
         self._end_of_action(is_call=bool(tool))
         begin, end = self._trimmed(begin, end)
+        if not tool:
+            begin, end = self._unquoted(begin, end)
         return Action(
             outputs=outputs,
             tool=tool,
@@ -151,6 +166,23 @@ class _Reader:
             place=self._source.place(start),
             end=finish,
         )
+
+    def _unquoted(self, begin: int, end: int) -> tuple[int, int]:
+        """The offsets of a statement without quotes around all of it.
+
+        Raises:
+            TurnSyntaxError: there is prose after the statement.
+        """
+        statement = self._text[begin:end]
+        if _QUOTED_STATEMENT.fullmatch(statement) is not None:
+            self._note(f"envelope: statement in {statement[0]}")
+            return self._trimmed(begin + 1, end - 1)
+        plain = _LITERAL.sub("''", statement).rstrip()
+        lines = ([word.lower() for word in found.groups() if word] for found in _PROSE_LINE.finditer(plain))
+        if plain.endswith((".", "!", ":")) or any(not any(map(_SQL_WORD.fullmatch, words)) for words in lines):
+            self._at = begin
+            raise self._fail("there is prose after the statement, so that its end is unknown")
+        return begin, end
 
     def _targets(self) -> tuple[str, ...]:
         outputs: list[str] = []

@@ -131,8 +131,12 @@ def text_of(content: object) -> str:
         return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, list) and all(isinstance(part, Mapping) for part in content):
-        texts = [part.get("text") for part in content if part.get("type") in _TEXT_PARTS]
+    if isinstance(content, list) and all(isinstance(part, Mapping | str) for part in content):
+        texts = [
+            part if isinstance(part, str) else part.get("text")
+            for part in content
+            if isinstance(part, str) or part.get("type") in _TEXT_PARTS
+        ]
         if all(isinstance(text, str) for text in texts):
             return "".join(texts)
     raise WrongAnswerError('has no text as "content" of its message')

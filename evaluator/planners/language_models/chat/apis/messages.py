@@ -72,6 +72,8 @@ class Messages:
         content, reason = value.get("content"), value.get("stop_reason")
         if content is None or (content == [] and reason is None):
             raise NoAnswerError("has no content")
+        if isinstance(content, str):  # compatible services
+            content = [{"type": "text", "text": content}]
         if not isinstance(content, list):
             raise WrongAnswerError('has no list of "content"')
         blocks = mappings(content)
