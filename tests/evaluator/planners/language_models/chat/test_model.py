@@ -98,7 +98,7 @@ TOO_LONG = [
         ((200, b'{"choices": [7]}'), FailureKind.WRONG_ANSWER, 'no list of "choices"'),
         ((200, b'{"choices": [{"text": "x"}]}'), FailureKind.WRONG_ANSWER, 'no "message"'),
         ((200, body(7)), FailureKind.WRONG_ANSWER, 'no text as "content"'),
-        ((200, body(["x"])), FailureKind.WRONG_ANSWER, 'no text as "content"'),
+        ((200, body([7])), FailureKind.WRONG_ANSWER, 'no text as "content"'),
         ((200, body(None, finish="content_filter")), FailureKind.REFUSED, "filter"),
         ((400, b"bad"), FailureKind.REFUSED, "HTTP 400"),
         ((401, b"who"), FailureKind.REFUSED, "HTTP 401"),
