@@ -4,16 +4,15 @@ Grammar (JSON)::
 
     abstention = null | {"plan": null | [], "reason"?: text | null}
 
-Other keys are ignored unless their values are objects or lists, in which there may be a plan. An abstention is read as
-a plan without steps and answers, and such a plan is an abstention too. An abstention is not an invalid plan. If no tool
-can meet the request it is right; otherwise it gets the worst value in every column, like a missing plan. The reason is
-free text for people and does not affect any score.
+It is read as a plan without steps and answers, and such a plan is an abstention too. An abstention is not an invalid
+plan. If no tool can meet the request it is right; otherwise it gets the worst value in every column, like a missing
+plan. The reason is free text for people and does not affect any score.
 """
 
 from collections.abc import Mapping
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.plans.literals import kind_of, load_literal, short
+from evaluator.core.plans.literals import kind_of, load_literal
 from evaluator.core.plans.model import ParsedPlan, Plan, PlanSyntaxError
 
 FORM = "abstention"
@@ -31,7 +30,9 @@ def abstention(reason: str = "") -> JsonValue:
 
 def is_abstention(value: object) -> bool:
     """Whether a JSON value says that no plan can meet the request."""
-    return value is None or (isinstance(value, Mapping) and "plan" in value and value["plan"] in (None, []))
+    if not isinstance(value, Mapping) or "plan" not in value:
+        return value is None
+    return value["plan"] is None or (value["plan"] == [] and value.keys() <= _KEYS)
 
 
 def abstains(plan: Plan) -> bool:
@@ -43,22 +44,17 @@ def parse_abstention(value: object) -> ParsedPlan:
     """Read an abstention (`is_abstention`) as a plan without steps and answers.
 
     Raises:
-        PlanSyntaxError: another key may have a plan, or the reason is no text.
+        PlanSyntaxError: it has other keys, or a reason that is no text.
     """
     reason: object = None
-    tolerated: list[str] = []
     if isinstance(value, Mapping):
-        for key in sorted(str(key) for key in value if key not in _KEYS):
-            if isinstance(value.get(key), Mapping | list):
-                raise PlanSyntaxError(
-                    f"unknown key {short(key)}; beside an empty plan there may be a reason", where="plan"
-                )
-            tolerated.append(f"plan: ignored the unknown key {short(key)}")
+        if unknown := sorted(str(key) for key in value if key not in _KEYS):
+            raise PlanSyntaxError(f"unknown key {unknown[0]!r}; beside a null plan there may be a reason", where="plan")
         reason = value.get("reason")
         if reason is not None and not isinstance(reason, str):
             raise PlanSyntaxError(f"must be a text, not {kind_of(reason)}", where="reason")
     said = reason.strip()[:MAX_REASON] if isinstance(reason, str) else ""
-    return ParsedPlan(plan=Plan(steps=(), answers=()), form=FORM, tolerated=tuple(tolerated), reason=said)
+    return ParsedPlan(plan=Plan(steps=(), answers=()), form=FORM, reason=said)
 
 
 def reason_received(received: object) -> str | None:

@@ -78,7 +78,7 @@ def test_unknown_keys_that_hold_no_plan_are_ignored_and_recorded():
 
 
 def test_an_empty_plan_with_a_reason_is_an_abstention():
-    parsed = read_plan(value={"plan": [], "reason": "There is no tool.", "confidence": 0.9}, context=CONTEXT)
+    parsed = read_plan(value={"plan": [], "reason": "There is no tool."}, context=CONTEXT)
     assert (parsed.form, parsed.reason) == (FORM, "There is no tool.")
 
 
