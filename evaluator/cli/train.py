@@ -341,6 +341,25 @@ def controlllm(
     typer.echo(_reporting_errors(lambda: run(what=what, work=work, settings=settings, report=_progress(what))))
 
 
+@app.command("same-meaning")
+def same_meaning(
+    what: Annotated[str, typer.Argument(help="train; measure: on hidden pairs; ship: into the package.")] = "train",
+    base: Annotated[Path, typer.Option(help="Folder of all-MiniLM-L6-v2.")] = Path(".data/planners/all-MiniLM-L6-v2"),
+    work: Annotated[Path, typer.Option(help="Folder of the network.")] = Path(".data/planners/same-meaning"),
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the head and of the batches.")] = 0,
+    resume: ResumeOption = False,
+    stop_after: StopOption = None,
+) -> None:
+    """Train the network that settles what the judge's rules leave undecided."""
+    from evaluator.controlllm.training.same_meaning.command import run
+
+    settings = _without_none(steps=steps, seed=seed, resume=resume, stop_after=stop_after)
+    typer.echo(
+        _reporting_errors(lambda: run(what=what, base=base, work=work, settings=settings, report=_progress("training")))
+    )
+
+
 def _folder(model: str) -> Path:
     from evaluator.training.export import model_folder
 

@@ -25,6 +25,8 @@ class Question:
     kind: str
     wanted: str
     given: str
+    request: str = ""
+    """The user's request as a whole; arbiters may use it as context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class Settled:
     """An arbiter's verdict on a pair."""
 
     verdict: Outcome
+    by: Literal["", "network", "arbiter"] = ""
+    """Who decided: the network of this package or the operator's arbiter; empty if undecided."""
     answers: tuple[str, ...] = ()
     """Its votes, or its score."""
     problem: str = ""

@@ -64,6 +64,11 @@ class WordNet:
         self._antonyms = _Lists(self._sections, "antonyms")
         self._derivations = _Lists(self._sections, "derivations")
 
+    @property
+    def lemmas(self) -> Sequence[str]:
+        """All lemmas, sorted."""
+        return self._lemmas
+
     def senses(self, lemma: str) -> tuple[Sense, ...]:
         """The senses of a lemma, by part of speech, then the most frequent first; none if WordNet lacks it."""
         place = bisect_left(self._lemmas, lemma)

@@ -1,0 +1,120 @@
+"""`planarena train same-meaning`: train the network of the judge of plans, measure it, or ship it with its card."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from evaluator.controlllm.training.same_meaning.export import write_onnx
+from evaluator.controlllm.training.same_meaning.measuring import Quality, calibrate, measured
+from evaluator.controlllm.training.same_meaning.natural import natural_groups, natural_pairs
+from evaluator.controlllm.training.same_meaning.training import Order, train
+from evaluator.scoring.arbiters.network import FOLDER, NAME
+from evaluator.scoring.metrics.statistics import Interval
+from evaluator.training.loop import Progress
+from evaluator.training.runs import ChoiceError
+
+CHOICES = ("train", "measure", "ship")
+
+
+def run(*, what: str, base: Path, work: Path, settings: Mapping[str, Any], report: Callable[[Progress], None]) -> str:
+    """Do one of `CHOICES` and return a message.
+
+    Args:
+        what: the choice.
+        base: folder of all-MiniLM-L6-v2.
+        work: folder of the trained network. The shipped one is measured if there is none.
+        settings: settings of the training: `steps`, `seed`, `resume`, `stop_after`.
+        report: receives the progress.
+
+    Raises:
+        ChoiceError: there is no such choice, nothing to start from, or nothing to ship.
+        SettingsError: the checkpoint is of another run.
+    """
+    torch.set_num_threads(1)
+    if what == "measure":
+        return table(measured(exported(work) if (work / "model.safetensors").is_file() else FOLDER))
+    if what == "ship":
+        return f"written to {ship(work=work)}"
+    if what != "train":
+        raise ChoiceError(f"there is nothing to do called {what!r}; there are: {', '.join(CHOICES)}")
+    if not (base / "model.safetensors").is_file():
+        raise ChoiceError(f"{base} holds no model.safetensors of all-MiniLM-L6-v2: --base names its folder")
+    folder = train(Order(base=base, out=work, **settings), report=report)
+    return "stopped early; --resume continues" if folder is None else f"written to {folder}"
+
+
+def exported(work: Path) -> Path:
+    """Write the ONNX file and the thresholds of a trained network beside it, and return the folder.
+
+    Raises:
+        ChoiceError: there is no trained network.
+    """
+    if not (work / "model.safetensors").is_file():
+        raise ChoiceError(f"{work} holds no trained network: train it first")
+    write_onnx(weights=work / "model.safetensors", out=work / "network.onnx")
+    calibrate(work)
+    return work
+
+
+def ship(*, work: Path, folder: Path = FOLDER) -> Path:
+    """Copy a trained network with its thresholds and card to the package.
+
+    Raises:
+        ChoiceError: there is no trained network.
+    """
+    exported(work)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("network.onnx", "tokenizer.json", "thresholds.json", "training.json"):
+        shutil.copyfile(work / name, folder / name)
+    (folder / "card.md").write_text(card(folder), encoding="utf-8")
+    return folder
+
+
+def card(folder: Path) -> str:
+    """The card of a network: origin, data, training, and quality on hidden pairs."""
+    record: Mapping[str, Any] = json.loads((folder / "training.json").read_text())
+    commands = [
+        f"`planarena train same-meaning --steps {run['steps']} --seed {record['seed']}{' --resume' if number else ''}`"
+        for number, run in enumerate(record["runs"])
+    ]
+    counts = {part: len(natural_pairs(part)) for part in ("train", "calibration", "hidden")}
+    lines = [
+        f"# {NAME}: whether two texts ask a tool for the same",
+        "",
+        "- Origin: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), fine-tuned as a cross-encoder; 22.7 million"
+        " parameters, int8 with a scale for each row, computed with in float32",
+        f"- Data: {counts['train']:,} pairs and {len(natural_groups()):,} groups of eight texts written for this"
+        " purpose by language models, each unaware of the judge's rules and of the others; and pairs drawn from a"
+        " grammar with synonyms, some of WordNet 3.0. None is of Tool100, Tool2K or another released suite",
+        f"- Thresholds: from {counts['calibration']:,} pairs of other writers",
+        f"- Trained by: {', then '.join(commands)} (torch {record['torch']}, CPU)",
+        "- Licence: Apache-2.0",
+        "",
+        f"Quality on {counts['hidden']:,} hidden pairs of further writers, most of them hard on purpose, measured by"
+        " `planarena train same-meaning measure`:",
+        "",
+        table(measured(folder)),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def table(by_kind: Mapping[str, Quality]) -> str:
+    """The quality as a Markdown table with 95 % intervals."""
+    head = "| kind | accepted | refused | wrongly accepted | undecided | area |"
+    rows = [
+        f"| {kind} | {' | '.join(_share(value) for value in _shares(own))} | {own.area:.3f} |"
+        for kind, own in by_kind.items()
+    ]
+    return "\n".join([head, "|---|---|---|---|---|---|", *rows])
+
+
+def _shares(own: Quality) -> tuple[Interval, ...]:
+    return own.accepted, own.refused, own.wrongly_accepted, own.undecided
+
+
+def _share(value: Interval) -> str:
+    return f"{100 * value.mean:.1f} % ({value.in_words()})"

@@ -1,0 +1,182 @@
+"""Fine-tunes all-MiniLM-L6-v2 as a cross-encoder, which reads two texts together and says whether they agree."""
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+from transformers import BertModel
+
+from evaluator.controlllm.training.same_meaning.generated import TextPair, generated_pairs, noised
+from evaluator.controlllm.training.same_meaning.natural import drawn_pairs, pairs_digest
+from evaluator.core.canonical_json import JsonValue
+from evaluator.execution.experts.weights import weights_digest
+from evaluator.scoring.arbiters.network import SYMMETRIC, encoded, open_tokenizer
+from evaluator.training.export import checkpoint_of, write_record
+from evaluator.training.loop import Progress, Schedule, fit, reached_step
+from evaluator.training.runs import begin, begin_run
+
+STEPS = 2400
+LEARNING_RATE = 1e-4
+BATCH = 64
+_CHUNK = 16
+NATURAL = 0.5
+"""Share of pairs written by hand in a batch."""
+_NOISED = 0.3
+"""Share of these whose given text is varied in case, punctuation and politeness."""
+_SMOOTHING = 0.01
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """Settings of a training run."""
+
+    base: Path
+    """Folder of all-MiniLM-L6-v2: `config.json`, `model.safetensors`, `tokenizer.json`."""
+    out: Path
+    steps: int = STEPS
+    seed: int = 0
+    resume: bool = False
+    stop_after: int | None = None
+
+
+class PairNetwork(nn.Module):
+    """BERT over both texts; mean over the tokens, a hidden layer, and one logit."""
+
+    def __init__(self, body: BertModel) -> None:
+        super().__init__()
+        self.body = body
+        self.pool = nn.Linear(body.config.hidden_size, body.config.hidden_size)
+        self.head = nn.Linear(body.config.hidden_size, 1)
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        """Logits of shape (pairs,) from token numbers, types and mask of shape (pairs, tokens)."""
+        states = self.body(input_ids=ids, token_type_ids=types, attention_mask=mask).last_hidden_state
+        weights = mask.unsqueeze(-1).to(states.dtype)
+        mean = (states * weights).sum(1) / weights.sum(1)
+        logits: Tensor = self.head(torch.tanh(self.pool(mean)))
+        return logits.squeeze(-1).float()
+
+
+def network_from(base: Path, *, seed: int) -> PairNetwork:
+    """The network with pretrained weights, whose embeddings are not trained, and a new head."""
+    torch.manual_seed(seed)
+    # Eager attention is the fastest for short texts on a CPU.
+    body = BertModel.from_pretrained(
+        base, local_files_only=True, add_pooling_layer=False, attn_implementation="eager",
+        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    network = PairNetwork(body)
+    for parameter in network.body.embeddings.parameters():
+        parameter.requires_grad_(False)
+    return network
+
+
+@dataclass(frozen=True, slots=True)
+class PairObjective:
+    """Mean binary cross-entropy over the pairs of a batch."""
+
+    tokenizer: Tokenizer
+    batch: int = BATCH
+
+    def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
+        """The loss on one batch, a scalar."""
+        pairs = [pair for pair, _ in zip(_drawn(int(rng.integers(2**32))), range(self.batch), strict=False)]
+        # Texts of similar length together need little padding.
+        pairs.sort(key=lambda pair: len(pair.wanted) + len(pair.given))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            logits = torch.cat(
+                [
+                    model(*padded(pairs[start : start + _CHUNK], tokenizer=self.tokenizer))
+                    for start in range(0, len(pairs), _CHUNK)
+                ]
+            )
+        wanted = torch.tensor([float(pair.same) for pair in pairs]) * (1 - 2 * _SMOOTHING) + _SMOOTHING
+        return F.binary_cross_entropy_with_logits(logits, wanted)
+
+
+def _drawn(seed: int) -> Iterator[TextPair]:
+    """An endless sequence of pairs by hand and by grammar, in both directions where a kind allows it."""
+    rng = random.Random(seed)  # noqa: S311 - not for secrets
+    by_hand, by_grammar = drawn_pairs(rng), generated_pairs(seed=seed)
+    while True:
+        if rng.random() < NATURAL:
+            pair = next(by_hand)
+            if rng.random() < _NOISED:
+                is_question = pair.kind in {"question", "ask", "text"}
+                pair = replace(pair, given=noised(pair.given.rstrip("?."), rng, is_question=is_question))
+        else:
+            pair = next(by_grammar)
+        if pair.kind in SYMMETRIC and rng.random() < 0.5:
+            pair = replace(pair, wanted=pair.given, given=pair.wanted)
+        yield pair
+
+
+def padded(pairs: list[TextPair], *, tokenizer: Tokenizer) -> tuple[Tensor, Tensor, Tensor]:
+    """Token numbers, types and mask of pairs, each of shape (pairs, tokens)."""
+    rows = [
+        encoded(kind=pair.kind, request=pair.request, wanted=pair.wanted, given=pair.given, tokenizer=tokenizer)
+        for pair in pairs
+    ]
+    longest = max(len(ids) for ids, _ in rows)
+    tensors = torch.zeros((3, len(rows), longest), dtype=torch.long)
+    for place, (ids, types) in enumerate(rows):
+        tensors[0, place, : len(ids)] = torch.tensor(ids)
+        tensors[1, place, : len(ids)] = torch.tensor(types)
+        tensors[2, place, : len(ids)] = 1
+    return tensors[0], tensors[1], tensors[2]
+
+
+def _settings(order: Order) -> dict[str, JsonValue]:
+    return {
+        "kind": "same-meaning",
+        "seed": order.seed,
+        "base": weights_digest(order.base),
+        "pairs": pairs_digest("train"),
+        "natural": NATURAL,
+        "batch": BATCH,
+        "learning_rate": LEARNING_RATE,
+        "torch": torch.__version__,
+    }
+
+
+def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> Path | None:
+    """Train the network and return its folder, or None if it stopped early. The checkpoint is next to the folder.
+
+    Raises:
+        SettingsError: the checkpoint is of another run.
+    """
+    checkpoint = checkpoint_of(order.out)
+    begin(checkpoint=checkpoint, settings=_settings(order), resume=order.resume)
+    runs = begin_run(
+        path=checkpoint.with_name(f"{checkpoint.name}.runs.json"),
+        steps=order.steps,
+        reached=reached_step(checkpoint) if order.resume else 0,
+    )
+    tokenizer = open_tokenizer(order.base)
+    network = network_from(order.base, seed=order.seed)
+    reached = fit(
+        model=network,
+        objective=PairObjective(tokenizer),
+        schedule=Schedule(steps=order.steps, learning_rate=LEARNING_RATE, seed=order.seed, checkpoint_every=100),
+        checkpoint=checkpoint,
+        resume=order.resume,
+        stop_after=order.stop_after,
+        report=report,
+    )
+    if reached < order.steps:
+        return None
+    order.out.mkdir(parents=True, exist_ok=True)
+    save_file(
+        {name: value.contiguous() for name, value in network.state_dict().items()}, order.out / "model.safetensors"
+    )
+    (order.out / "tokenizer.json").write_bytes((order.base / "tokenizer.json").read_bytes())
+    written: list[JsonValue] = [asdict(run) for run in runs]
+    write_record(folder=order.out, record={**_settings(order), "runs": written})
+    return order.out

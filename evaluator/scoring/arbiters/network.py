@@ -1,0 +1,148 @@
+"""The network that ships: a cross-encoder that reads two texts together, and settles what the rules leave undecided.
+
+It runs in onnxruntime, without torch, so that sites, workers and clients decide alike. Its folder holds:
+
+network.onnx      BERT with int8 weights and a scale for each row, computed with in float32
+tokenizer.json    WordPiece, in the format of `tokenizers`
+thresholds.json   for each kind of text the lowest probability of `same` and the highest of `different`
+card.md           data, training, quality, licence
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cachetools import LRUCache
+
+from evaluator.core.canonical_json import JsonValue, digest
+from evaluator.scoring.arbiters.base import Question, Settled
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+FOLDER = Path(__file__).parent / "same_meaning"
+NAME = "same-meaning"
+VERSION = "same-meaning/1"
+"""Increment it whenever verdicts may change for the same files."""
+SYMMETRIC = frozenset({"question", "prompt", "text"})
+"""Kinds that are read in both orders, of which the lower probability counts."""
+MOST_TOKENS = 256
+"""Of both texts together; longer ones are not settled."""
+_WITH_REQUEST = frozenset({"object", "ask", "action"})
+"""Kinds for which the network also reads the request, which may have attributes of the object."""
+_MOST_OF_REQUEST = 300
+"""Characters."""
+_CACHE_SIZE = 100_000
+
+
+def encoded(*, kind: str, request: str, wanted: str, given: str, tokenizer: "Tokenizer") -> tuple[list[int], list[int]]:
+    """The token numbers and types of a pair, as the network reads it."""
+    first = f"{kind}: {wanted}"
+    if kind in _WITH_REQUEST and request:
+        first += f" | {request[:_MOST_OF_REQUEST]}"
+    encoding = tokenizer.encode(first, given)
+    return encoding.ids, encoding.type_ids
+
+
+def open_tokenizer(folder: Path) -> "Tokenizer":
+    """The tokenizer of a folder, without the truncation and padding that the file may ask for."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+class SameMeaning:
+    """Settles pairs with the network. It is loaded for the first pair."""
+
+    def __init__(self, folder: Path = FOLDER) -> None:
+        self._folder = folder
+        self._thresholds: Mapping[str, Mapping[str, float]] = json.loads((folder / "thresholds.json").read_text())
+        self._loaded: tuple[Any, Tokenizer] | None = None
+        self._cache: LRUCache[tuple[str, ...], Settled] = LRUCache(maxsize=_CACHE_SIZE)
+
+    def identity(self) -> Mapping[str, JsonValue]:
+        """See `Arbiter`."""
+        return {"name": NAME, "version": VERSION, "files": _digest(self._folder)}
+
+    def settle(self, questions: Sequence[Question]) -> Sequence[Settled]:
+        """See `Arbiter`."""
+        return [self._settle(question) for question in questions]
+
+    def _settle(self, question: Question) -> Settled:
+        request = question.request if question.kind in _WITH_REQUEST else ""
+        key = (question.kind, request, question.wanted, question.given)
+        if (settled := self._cache.get(key)) is None:
+            settled = self._cache[key] = self._decided(question)
+        return settled
+
+    def _decided(self, question: Question) -> Settled:
+        thresholds = self._thresholds.get(question.kind)
+        if thresholds is None:
+            return Settled(
+                verdict="undecided", problem=f"The network does not compare texts of the kind {question.kind}."
+            )
+        probability = self.probability(question)
+        if probability is None:
+            return Settled(verdict="undecided", problem=f"The texts have more than {MOST_TOKENS} pieces of words.")
+        answers = (f"{probability:.4f}",)
+        if probability >= thresholds["same"]:
+            return Settled(verdict="same", answers=answers)
+        if probability <= thresholds["different"]:
+            return Settled(verdict="different", answers=answers)
+        between = f"between {thresholds['different']:g} and {thresholds['same']:g}"
+        return Settled(verdict="undecided", answers=answers, problem=f"The network's probability is {between}.")
+
+    def probability(self, question: Question) -> float | None:
+        """The probability that both texts have the same meaning, in [0, 1]; None if they are too long."""
+        both = [(question.wanted, question.given)]
+        if question.kind in SYMMETRIC:
+            both.append((question.given, question.wanted))
+        probabilities = [self._read(question, wanted=wanted, given=given) for wanted, given in both]
+        known = [probability for probability in probabilities if probability is not None]
+        return round(min(known), 4) if len(known) == len(both) else None
+
+    def _read(self, question: Question, *, wanted: str, given: str) -> float | None:
+        import numpy as np
+
+        if self._loaded is None:
+            self._loaded = _load(self._folder)
+        session, tokenizer = self._loaded
+        ids, types = encoded(
+            kind=question.kind, request=question.request, wanted=wanted, given=given, tokenizer=tokenizer
+        )
+        if len(ids) > MOST_TOKENS:
+            return None
+        # One pair at a time, so that rounding does not depend on other pairs.
+        inputs = {"ids": np.array([ids], dtype=np.int64), "types": np.array([types], dtype=np.int64)}
+        return float(session.run(None, inputs)[0][0])
+
+
+def _load(folder: Path) -> tuple[Any, "Tokenizer"]:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    # More threads do not pay for one pair, and a worker has other work for them.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        str(folder / "network.onnx"), sess_options=options, providers=["CPUExecutionProvider"]
+    )
+    return session, open_tokenizer(folder)
+
+
+@cache
+def _digest(folder: Path) -> str:
+    files = ("network.onnx", "tokenizer.json", "thresholds.json")
+    return digest({name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files})
+
+
+@cache
+def shipped_network() -> SameMeaning:
+    """The network of this package, one for the process."""
+    return SameMeaning()

@@ -1,0 +1,190 @@
+"""The network of the judge of plans: its pairs, its export, its thresholds, and a run of training that resumes."""
+
+import json
+import random
+import shutil
+from collections import Counter
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import BertConfig, BertModel
+
+from evaluator.controlllm.training.same_meaning.export import rows_in_int8, write_onnx
+from evaluator.controlllm.training.same_meaning.generated import TextPair, generated_pairs, plural
+from evaluator.controlllm.training.same_meaning.measuring import KINDS, area, quality, thresholds
+from evaluator.controlllm.training.same_meaning.natural import drawn_pairs, natural_groups, natural_pairs
+from evaluator.controlllm.training.same_meaning.training import Order, PairNetwork, network_from, padded, train
+from evaluator.scoring.arbiters.base import Question
+from evaluator.scoring.arbiters.network import FOLDER, SameMeaning, open_tokenizer
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "question", "object", ":", "|", "what", "is", "the", "red", "dog", "cat"]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory):
+    """A BERT of two layers with random weights in the released layout, whose tokenizer asks for padding."""
+    folder = tmp_path_factory.mktemp("base")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(WORDS), hidden_size=48, num_hidden_layers=2, num_attention_heads=12, intermediate_size=96,
+        max_position_embeddings=300,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    tokenizer = Tokenizer(models.WordLevel({word: place for place, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    tokenizer.enable_padding(length=128)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(base, tmp_path_factory):
+    """An untrained network, exported, with thresholds that decide everything."""
+    folder = tmp_path_factory.mktemp("exported")
+    network = network_from(base, seed=0).eval()
+    save_file({name: value.contiguous() for name, value in network.state_dict().items()}, folder / "model.safetensors")
+    write_onnx(weights=folder / "model.safetensors", out=folder / "network.onnx")
+    shutil.copyfile(base / "tokenizer.json", folder / "tokenizer.json")
+    (folder / "thresholds.json").write_text(json.dumps({kind: {"same": 0.5, "different": 0.4999} for kind in KINDS}))
+    return network, folder
+
+
+def test_onnxruntime_and_torch_agree_up_to_the_rounding_of_weights(exported):
+    network, folder = exported
+    runtime, tokenizer = SameMeaning(folder), open_tokenizer(folder)
+    rng = random.Random(1)
+    for length in (1, 3, 9, 40):
+        texts = [" ".join(rng.choices(WORDS[8:], k=length)) for _ in range(2)]
+        pair = TextPair(kind="object", request="the red dog", wanted=texts[0], given=texts[1], same=True)
+        with torch.inference_mode():
+            expected = torch.sigmoid(network(*padded([pair], tokenizer=tokenizer))).item()
+        asked = Question(kind="object", wanted=pair.wanted, given=pair.given, request=pair.request)
+        assert runtime.probability(asked) == pytest.approx(expected, abs=0.01)
+
+
+def test_padding_changes_no_probability_in_training(exported):
+    network, folder = exported
+    tokenizer = open_tokenizer(folder)
+    short = TextPair(kind="question", request="", wanted="what is red", given="the dog", same=True)
+    long = replace(short, wanted="what is the red dog " * 12)
+    with torch.inference_mode():
+        alone = network(*padded([short], tokenizer=tokenizer))
+        beside = network(*padded([short, long], tokenizer=tokenizer))
+    assert beside[0].item() == pytest.approx(alone[0].item(), abs=1e-5)
+
+
+def test_rounding_to_int8_keeps_each_row_within_half_a_step():
+    weights = np.random.default_rng(0).normal(size=(20, 30)).astype(np.float32) * np.logspace(-3, 3, 20)[:, None]
+    values, scales = rows_in_int8(weights.astype(np.float32))
+    assert np.all(np.abs(values * scales - weights) <= scales / 2 + 1e-6)
+    assert rows_in_int8(np.zeros((2, 3), dtype=np.float32))[0].any() is np.False_
+
+
+def test_a_run_that_was_stopped_ends_with_the_same_weights(base, tmp_path):
+    whole = train(Order(base=base, out=tmp_path / "whole", steps=2))
+    assert train(Order(base=base, out=tmp_path / "parts", steps=2, stop_after=1)) is None
+    parts = train(Order(base=base, out=tmp_path / "parts", steps=2, resume=True))
+    assert (whole / "model.safetensors").read_bytes() == (parts / "model.safetensors").read_bytes()
+    network = PairNetwork(BertModel.from_pretrained(base, add_pooling_layer=False))
+    assert sum(p.numel() for p in network.parameters()) > 0
+
+
+def test_generated_pairs_are_the_same_for_a_seed_and_of_both_labels_in_each_kind():
+    first, second = (list(islice(generated_pairs(seed=7), 3000)) for _ in range(2))
+    assert first == second
+    counts = Counter((pair.kind, pair.same) for pair in first)
+    for kind in KINDS:
+        assert 0.3 <= counts[kind, True] / (counts[kind, True] + counts[kind, False]) <= 0.7
+    assert all(pair.wanted.lower() != pair.given.lower() for pair in first)
+    assert not any(sign in pair.wanted + pair.given for pair in first for sign in "{}()|")
+
+
+def test_plurals():
+    assert [plural(noun) for noun in ("policeman", "box", "baby", "boy", "loaf of bread", "knife", "skis")] == [
+        "policemen", "boxes", "babies", "boys", "loafs of bread", "knives", "skis",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("part", ["train", "calibration", "hidden"])
+def test_pairs_by_hand_have_every_kind_and_about_as_many_of_each_label(part):
+    pairs = natural_pairs(part)
+    counts = Counter((pair.kind, pair.same) for pair in pairs)
+    for kind in KINDS:
+        assert 0.45 <= counts[kind, True] / (counts[kind, True] + counts[kind, False]) <= 0.55, kind
+    assert len({(pair.kind, pair.request, pair.wanted, pair.given) for pair in pairs}) == len(pairs)
+
+
+def test_no_pair_is_both_for_training_and_for_measurement():
+    trained = {(pair.wanted.lower(), pair.given.lower()) for pair in natural_pairs("train")}
+    for group in natural_groups():
+        texts = [text.lower() for text in (group["wanted"], *group["same"], *group["different"])]
+        trained |= {(first, second) for first in texts for second in texts}
+    measured = [pair for part in ("calibration", "hidden") for pair in natural_pairs(part)]
+    both = [pair for pair in measured if (pair.wanted.lower(), pair.given.lower()) in trained]
+    assert not both
+
+
+def test_drawn_pairs_keep_the_labels_of_groups():
+    groups = {group["wanted"]: group for group in natural_groups()}
+    for pair in islice(drawn_pairs(random.Random(0)), 2000):
+        group = groups.get(pair.wanted)
+        if group is not None and pair.request == group["request"] and pair.given in group["different"]:
+            assert not pair.same
+
+
+def pairs_of(kind, labels):
+    return [TextPair(kind=kind, request="", wanted="a", given="b", same=same) for same in labels]
+
+
+def test_thresholds_accept_few_others_and_refuse_few_equals():
+    rng = random.Random(3)
+    labels = [rng.random() < 0.5 for _ in range(6000)]
+    scores = [min(1.0, max(0.0, rng.gauss(0.75 if same else 0.25, 0.2))) for same in labels]
+    pairs = [pair for kind in KINDS for pair in pairs_of(kind, labels[:1000])]
+    chosen = thresholds(pairs, scores=scores[:1000] * len(KINDS))
+    for kind in KINDS:
+        own = list(zip(scores[:1000], labels[:1000], strict=True))
+        accepted = sum(score >= chosen[kind]["same"] for score, same in own if not same)
+        refused = sum(score <= chosen[kind]["different"] for score, same in own if same)
+        others = sum(not same for _, same in own)
+        assert accepted <= 0.006 * others
+        assert refused <= 0.03 * (1000 - others)
+        assert 0 <= chosen[kind]["different"] < chosen[kind]["same"] <= 1.0001
+
+
+def test_the_area_is_that_of_all_comparisons():
+    rng = random.Random(2)
+    scores = [round(rng.random(), 1) for _ in range(60)]
+    labels = [rng.random() < score for score in scores]
+    sign = [
+        (first > second) + 0.5 * (first == second)
+        for first, is_same in zip(scores, labels, strict=True)
+        for second, other in zip(scores, labels, strict=True)
+        if is_same and not other
+    ]
+    assert area(scores, labels) == pytest.approx(sum(sign) / len(sign))
+
+
+def test_quality_counts_verdicts_by_label(exported):
+    _, folder = exported
+    pairs = [replace(pair, wanted="the dog", given="the cat") for pair in pairs_of("object", [True, False, False])]
+    measured = quality(pairs, network=SameMeaning(folder))
+    assert measured.undecided.mean == 0
+    assert measured.accepted.count == 1
+    assert measured.wrongly_accepted.count == 2
+    assert measured.accepted.mean == measured.wrongly_accepted.mean == 1 - measured.refused.mean
+    assert measured.area == 0.5
+
+
+def test_the_card_and_the_thresholds_are_those_of_the_shipped_network():
+    chosen = json.loads((FOLDER / "thresholds.json").read_text())
+    assert set(chosen) == set(KINDS)
+    assert all(0 <= own["different"] < own["same"] <= 1 for own in chosen.values())
+    assert "all-MiniLM-L6-v2 (Apache-2.0)" in (FOLDER / "card.md").read_text()
+    assert (FOLDER / "network.onnx").stat().st_size < 25_000_000
