@@ -187,11 +187,13 @@ class TextPair(_Record):
     why: _Shortened
     """The phrase that the rules do not cover, without a full stop."""
     verdict: Literal["same", "different", "undecided"] = "undecided"
-    """The arbiter's verdict; `undecided` if there is no arbiter or it gave no verdict."""
+    """The verdict of the network or the arbiter; `undecided` if neither gave one."""
+    by: Literal["", "network", "arbiter"] = ""
+    """Who decided: the shipped network or the operator's arbiter; empty in older records and if undecided."""
     answers: list[_Shortened] = Field(default_factory=list, max_length=8)
-    """The arbiter's votes, or its score."""
+    """The network's probability or the arbiter's votes."""
     problem: _Shortened = ""
-    """Why the arbiter did not decide, as a sentence."""
+    """Why neither decided, as a sentence."""
 
 
 class ResultRecord(_Record):

@@ -6,10 +6,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
+from evaluator.controlllm.toolbench.meaning.sentences import names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
@@ -23,6 +25,7 @@ from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.replies.read import read_plan
 from evaluator.scoring.arbiters.base import Arbiter, Question, Settled
+from evaluator.scoring.arbiters.network import shipped_network
 from evaluator.scoring.causes.taxonomy import shortened
 
 _NO_RULES = frozenset({"mini", "plan_scores.py", "released", "right_plans.py"})
@@ -110,13 +113,13 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         as_executed=suite.conditions.experts,
     )
     by_rules = rules()
-    settled = ask_arbiter(undecided=by_rules.undecided, arbiter=arbiter)
+    settled = settle_pairs(undecided=by_rules.undecided, request=task.text, arbiter=arbiter)
 
     def settle(pair: Pair) -> Verdict:
         answer = settled.get(pair)
         return Verdict.UNDECIDED if answer is None else _VERDICTS.get(answer.verdict, Verdict.UNDECIDED)
 
-    judgement = by_rules if arbiter is None or not settled else rules(settle=settle)
+    judgement = rules(settle=settle) if settled else by_rules
     if not any(step.tool in suite.catalogue for step in plan.steps):
         # Otherwise a plan without calls would be best in the columns that count wrong calls.
         tools = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
@@ -124,9 +127,12 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         judgement = missing_plan(unknown if plan.steps else WRONGLY)
     problems = check_plan(plan=plan, context=all_tools(suite=suite, task=task))
     is_undecided = float(bool(judgement.undecided))
+    deciders = {answer.by for answer in settled.values()}
+    last = "arbiter" if "arbiter" in deciders else "network" if "network" in deciders else "rules"
     indicators = {
         **{name: float(value) for name, value in judgement.indicators().items()},
         "undecided": is_undecided,
+        **{f"decided_by_{who}": float(not is_undecided and who == last) for who in ("network", "arbiter")},
         "SE_low": float(by_rules.SE),
         "SE_high": float(by_rules.SE or bool(by_rules.undecided)),
         "SE_best": float(judgement.SE),
@@ -139,7 +145,9 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         refusals = float(not plan.steps)
         indicators |= {"accuracy": indicators["SE"], "accuracy_undecided": is_undecided, "false_refusals": refusals}
     pairs = tuple(
-        TextPair(**asdict(pair), verdict=answer.verdict, answers=list(answer.answers), problem=answer.problem)
+        TextPair(
+            **asdict(pair), verdict=answer.verdict, by=answer.by, answers=list(answer.answers), problem=answer.problem
+        )
         for pair, answer in settled.items()
     )
     return JudgedPlan(plan=plan, tolerated=parsed.tolerated, judgement=judgement, indicators=indicators, pairs=pairs)
@@ -180,16 +188,29 @@ def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
     return JudgedPlan(plan=parsed.plan, tolerated=parsed.tolerated, judgement=refusal, indicators=indicators)
 
 
-def ask_arbiter(*, undecided: Sequence[Pair], arbiter: Arbiter | None) -> dict[Pair, Settled]:
-    """The undecided pairs of one plan with an arbiter's answers, or all undecided without an arbiter.
+def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | None) -> dict[Pair, Settled]:
+    """Settle the pairs of one plan by the shipped network, and what it leaves undecided by an arbiter, if there is one.
 
+    The network gets no text with a file name: such a text repeats the request, and the tool does not have its files.
     Only the first `MOST_PAIRS` pairs are submitted; the others stay undecided. That bounds the cost of a plan.
     """
-    pairs = tuple(undecided[:MOST_PAIRS])
-    if arbiter is None:
-        return dict.fromkeys(pairs, Settled(verdict="undecided"))
-    questions = [Question(kind=pair.kind, wanted=pair.wanted, given=pair.given) for pair in pairs]
-    return dict(zip(pairs, arbiter.settle(questions), strict=True))
+    settled: dict[Pair, Settled] = dict.fromkeys(undecided[:MOST_PAIRS], Settled(verdict="undecided"))
+    deciders: tuple[tuple[Literal["network", "arbiter"], Arbiter | None], ...]
+    deciders = ("network", shipped_network()), ("arbiter", arbiter)
+    for who, decider in deciders:
+        open_pairs = [
+            pair
+            for pair, answer in settled.items()
+            if answer.verdict == "undecided" and not (who == "network" and names_file(pair.given))
+        ]
+        if decider is None or not open_pairs:
+            continue
+        questions = [
+            Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request) for pair in open_pairs
+        ]
+        for pair, answer in zip(open_pairs, decider.settle(questions), strict=True):
+            settled[pair] = replace(answer, by="" if answer.verdict == "undecided" else who)
+    return settled
 
 
 class ToolJudge:

@@ -305,6 +305,7 @@ def says(*, text: str, pattern: Literal) -> Verdict | Pair:
         kind = "object"
         verdict, why = compare_objects(pattern.name, text, pattern.attributes)
     elif isinstance(pattern, Asking):
+        kind = "ask"
         verdict, why = compare_intent(text, pattern.intent, pattern.about, pattern.attributes)
     else:
         kind = pattern.kind.value
@@ -318,9 +319,19 @@ def says(*, text: str, pattern: Literal) -> Verdict | Pair:
     return Pair(kind=kind, wanted=_in_words(pattern), given=text, why=why)
 
 
+_ASKED = {
+    Intent.COUNT: "how many {}",
+    Intent.PRESENCE: "is there a {}",
+    Intent.REMOVE: "remove {}",
+    Intent.GROUND: "find {}",
+    Intent.DESCRIBE: "describe the picture",
+    Intent.LIST: "list what is in the picture",
+}
+
+
 def _in_words(pattern: Literal) -> str:
     if isinstance(pattern, Asking):
-        return f"{pattern.intent}: {pattern.about}" if pattern.about else str(pattern.intent)
+        return _ASKED[pattern.intent].format(pattern.about)
     return pattern.text if isinstance(pattern, Saying | Verbatim) else pattern.name
 
 

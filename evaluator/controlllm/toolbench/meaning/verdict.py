@@ -29,7 +29,7 @@ class Pair:
     """Two texts on which the rules are undecided."""
 
     kind: str
-    """`question`, `prompt`, `object` or `action`."""
+    """`question`, `prompt`, `text`, `object`, `action` or `ask`."""
     wanted: str
     """The text of the goal."""
     given: str
