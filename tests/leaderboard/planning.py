@@ -1,9 +1,10 @@
 """Evaluations on toolmini by the real judge, through the services and without HTTP."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from evaluator.controlllm.toolbench import judging
 from evaluator.controlllm.toolbench.goals import goal
 from evaluator.controlllm.toolbench.goals.parts import Action, Asking, Object, Saying
 from evaluator.controlllm.toolbench.judging import ToolJudge
@@ -11,6 +12,7 @@ from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.core.planner import Planner
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.judgement import JudgementEvaluator
+from evaluator.scoring.arbiters.base import Question, Settled
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
 from leaderboard.evaluations.models import Evaluation
@@ -40,7 +42,7 @@ def make_toolmini() -> Suite:
 
 
 def make_questions_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the rules know of no question and no prompt whether it is the wanted one."""
+    """Let the rules and the network know of no question and no prompt whether it is the wanted one."""
 
     def says(*, text: str, pattern: Object | Action | Asking | Saying) -> Verdict | Pair:
         if not isinstance(pattern, Asking | Saying):
@@ -49,6 +51,19 @@ def make_questions_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 
     decide = goal.says
     monkeypatch.setattr(goal, "says", says)
+    silence_network(monkeypatch)
+
+
+class SilentNetwork:
+    """Leaves every pair undecided."""
+
+    def settle(self, questions: Sequence[Question]) -> list[Settled]:
+        return [Settled(verdict="undecided") for _ in questions]
+
+
+def silence_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the shipped network settle nothing."""
+    monkeypatch.setattr(judging, "shipped_network", SilentNetwork)
 
 
 def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:

@@ -25,7 +25,7 @@ from evaluator.episodes.judgement import Judgement, all_tools
 from evaluator.episodes.parts import Planned
 from evaluator.replies.read import read_plan
 from evaluator.scoring.arbiters.base import Arbiter, Question, Settled
-from evaluator.scoring.arbiters.network import shipped_network
+from evaluator.scoring.arbiters.network import network_identity, shipped_network
 from evaluator.scoring.causes.taxonomy import shortened
 
 _NO_RULES = frozenset({"mini", "plan_scores.py", "released", "right_plans.py"})
@@ -41,10 +41,11 @@ _VERDICTS = {"same": Verdict.SAME, "different": Verdict.DIFFERENT}
 
 @cache
 def judge_digest() -> str:
-    """Digest of the sources of the rules and the lexicon. For these suites it replaces the profile's digest."""
+    """Digest of the rules, the lexicon and the network. For these suites it replaces the profile's digest."""
     own = [path for path in Path(__file__).parent.iterdir() if path.name not in _NO_RULES]
     further = [_PACKAGE / name for name in _FURTHER_RULES]
-    return digest({"indicators": list(INDICATORS), "sources": _contents([*own, *further])})
+    network = dict(network_identity())
+    return digest({"indicators": list(INDICATORS), "sources": _contents([*own, *further]), "network": network})
 
 
 def _files(path: Path) -> list[Path]:

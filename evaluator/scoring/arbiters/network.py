@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "same_meaning"
 NAME = "same-meaning"
-VERSION = "same-meaning/1"
+VERSION = "network/1"
 """Increment it whenever verdicts may change for the same files."""
 SYMMETRIC = frozenset({"question", "prompt", "text"})
 """Kinds that are read in both orders, of which the lower probability counts."""
@@ -140,6 +140,11 @@ def _load(folder: Path) -> tuple[Any, "Tokenizer"]:
 def _digest(folder: Path) -> str:
     files = ("network.onnx", "tokenizer.json", "thresholds.json")
     return digest({name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files})
+
+
+def network_identity() -> Mapping[str, JsonValue]:
+    """The identity of the network of this package, which every judgement depends on."""
+    return shipped_network().identity()
 
 
 @cache

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from evaluator.controlllm.toolbench.judging import ToolJudge, ask_arbiter, judge_digest
+from evaluator.controlllm.toolbench import judging
+from evaluator.controlllm.toolbench.judging import ToolJudge, judge_digest, settle_pairs
 from evaluator.controlllm.toolbench.meaning.verdict import Pair
 from evaluator.core.records import MOST_PAIRS, ResultRecord
 from evaluator.core.suites.registry import suite_of
@@ -14,7 +15,7 @@ from evaluator.scoring.arbiters.base import Question, Settled, parse_arbiter
 from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, serving
 from tests.evaluator.scoring.arbiters.test_cross_encoder import make
 from tests.fakes.planners import ClumsyPlanner
-from tests.leaderboard.planning import make_questions_undecided
+from tests.leaderboard.planning import make_questions_undecided, silence_network
 
 SUITE = suite_of("toolmini")
 TASKS = ["QA/0", "QA/1", "count_object/0", "image_QA/0"]
@@ -70,6 +71,7 @@ def test_a_verdict_settles_se_and_the_range_by_the_rules_stays(monkeypatch, verd
 
 
 def test_it_is_asked_about_undecided_pairs_alone(monkeypatch):
+    silence_network(monkeypatch)
     arbiter = FakeArbiter("different")
     found = records(arbiter, tasks=[task.key for task in SUITE.tasks])
     by_rules = records(None, tasks=[task.key for task in SUITE.tasks])
@@ -86,11 +88,62 @@ def test_it_is_not_asked_where_a_plan_fails_anyway(monkeypatch):
     assert arbiter.asked == []
 
 
-def test_no_plan_asks_without_end():
+def test_no_plan_asks_without_end(monkeypatch):
+    silence_network(monkeypatch)
     pairs = [Pair(kind="question", wanted="w", given=str(number), why="y") for number in range(100)]
     arbiter = FakeArbiter("same")
-    found = ask_arbiter(undecided=pairs, arbiter=arbiter)
+    found = settle_pairs(undecided=pairs, request="", arbiter=arbiter)
     assert (len(arbiter.asked), len(found)) == (MOST_PAIRS, MOST_PAIRS)
+
+
+class FakeNetwork(FakeArbiter):
+    """Knows the texts that it is given, and leaves the others undecided."""
+
+    def __init__(self, **known):
+        super().__init__()
+        self._known = known
+
+    def settle(self, questions):
+        self.asked += questions
+        return [Settled(verdict=self._known.get(question.given, "undecided")) for question in questions]
+
+
+def test_the_network_comes_first_and_the_arbiter_gets_what_it_leaves(monkeypatch):
+    network, arbiter = FakeNetwork(alike="same", other="different"), FakeArbiter("same")
+    monkeypatch.setattr(judging, "shipped_network", lambda: network)
+    texts = ("alike", "other", "unknown")
+    pairs = [Pair(kind="question", wanted="w", given=text, why="y") for text in texts]
+    found = settle_pairs(undecided=pairs, request="the whole request", arbiter=arbiter)
+    assert [(answer.verdict, answer.by) for answer in found.values()] == [
+        ("same", "network"), ("different", "network"), ("same", "arbiter"),
+    ]  # fmt: skip
+    assert [question.given for question in network.asked] == list(texts)
+    assert [question.given for question in arbiter.asked] == ["unknown"]
+    assert {question.request for question in (*network.asked, *arbiter.asked)} == {"the whole request"}
+    alone = settle_pairs(undecided=pairs, request="", arbiter=None)
+    assert [(answer.verdict, answer.by) for answer in alone.values()][2] == ("undecided", "")
+
+
+def test_the_network_gets_no_text_that_names_a_file(monkeypatch):
+    network = FakeNetwork()
+    monkeypatch.setattr(judging, "shipped_network", lambda: network)
+    pairs = [Pair(kind="question", wanted="w", given=text, why="y") for text in ("what is in a.png", "what is it")]
+    settle_pairs(undecided=pairs, request="", arbiter=None)
+    assert [question.given for question in network.asked] == ["what is it"]
+
+
+def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
+    make_questions_undecided(monkeypatch)
+    decided = {}
+    for by, verdict, arbiter in (
+        ("network", "same", None), ("arbiter", "undecided", FakeArbiter("different")), ("", "undecided", None),
+    ):  # fmt: skip
+        monkeypatch.setattr(judging, "shipped_network", lambda verdict=verdict: FakeArbiter(verdict))
+        found = records(arbiter)
+        assert [pair.by for pair in found["QA/0"].pairs] == [by]
+        decided[by] = [found["QA/0"].indicators[f"decided_by_{who}"] for who in ("network", "arbiter")]
+        assert found["count_object/0"].indicators["decided_by_network"] == 0.0
+    assert decided == {"network": [1.0, 0.0], "arbiter": [0.0, 1.0], "": [0.0, 0.0]}
 
 
 def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):
