@@ -345,6 +345,7 @@ def controlllm(
 def same_meaning(
     what: Annotated[str, typer.Argument(help="train; measure: on hidden pairs; ship: into the package.")] = "train",
     base: Annotated[Path, typer.Option(help="Folder of all-MiniLM-L6-v2.")] = Path(".data/planners/all-MiniLM-L6-v2"),
+    start: Annotated[Path | None, typer.Option(help="Folder of a trained network to go on from.")] = None,
     work: Annotated[Path, typer.Option(help="Folder of the network.")] = Path(".data/planners/same-meaning"),
     steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the head and of the batches.")] = 0,
@@ -356,7 +357,9 @@ def same_meaning(
 
     settings = _without_none(steps=steps, seed=seed, resume=resume, stop_after=stop_after)
     typer.echo(
-        _reporting_errors(lambda: run(what=what, base=base, work=work, settings=settings, report=_progress("training")))
+        _reporting_errors(
+            lambda: run(what=what, base=base, start=start, work=work, settings=settings, report=_progress("training"))
+        )
     )
 
 

@@ -20,12 +20,21 @@ from evaluator.training.runs import ChoiceError
 CHOICES = ("train", "measure", "ship")
 
 
-def run(*, what: str, base: Path, work: Path, settings: Mapping[str, Any], report: Callable[[Progress], None]) -> str:
+def run(
+    *,
+    what: str,
+    base: Path,
+    start: Path | None,
+    work: Path,
+    settings: Mapping[str, Any],
+    report: Callable[[Progress], None],
+) -> str:
     """Do one of `CHOICES` and return a message.
 
     Args:
         what: the choice.
         base: folder of all-MiniLM-L6-v2.
+        start: folder of a trained network to go on from, or None.
         work: folder of the trained network. The shipped one is measured if there is none.
         settings: settings of the training: `steps`, `seed`, `resume`, `stop_after`.
         report: receives the progress.
@@ -43,7 +52,7 @@ def run(*, what: str, base: Path, work: Path, settings: Mapping[str, Any], repor
         raise ChoiceError(f"there is nothing to do called {what!r}; there are: {', '.join(CHOICES)}")
     if not (base / "model.safetensors").is_file():
         raise ChoiceError(f"{base} holds no model.safetensors of all-MiniLM-L6-v2: --base names its folder")
-    folder = train(Order(base=base, out=work, **settings), report=report)
+    folder = train(Order(base=base, start=start, out=work, **settings), report=report)
     return "stopped early; --resume continues" if folder is None else f"written to {folder}"
 
 
@@ -77,10 +86,6 @@ def ship(*, work: Path, folder: Path = FOLDER) -> Path:
 def card(folder: Path) -> str:
     """The card of a network: origin, data, training, and quality on hidden pairs."""
     record: Mapping[str, Any] = json.loads((folder / "training.json").read_text())
-    commands = [
-        f"`planarena train same-meaning --steps {run['steps']} --seed {record['seed']}{' --resume' if number else ''}`"
-        for number, run in enumerate(record["runs"])
-    ]
     counts = {part: len(natural_pairs(part)) for part in ("train", "calibration", "hidden")}
     lines = [
         f"# {NAME}: whether two texts ask a tool for the same",
@@ -91,7 +96,7 @@ def card(folder: Path) -> str:
         " purpose by language models, each unaware of the judge's rules and of the others; and pairs drawn from a"
         " grammar with synonyms, some of WordNet 3.0. None is of Tool100, Tool2K or another released suite",
         f"- Thresholds: from {counts['calibration']:,} pairs of other writers",
-        f"- Trained by: {', then '.join(commands)} (torch {record['torch']}, CPU)",
+        f"- Trained by: {', then '.join(_commands(record))} (torch {record['torch']}, CPU)",
         "- Licence: Apache-2.0",
         "",
         f"Quality on {counts['hidden']:,} hidden pairs of further writers, most of them hard on purpose, measured by"
@@ -100,6 +105,18 @@ def card(folder: Path) -> str:
         table(measured(folder)),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _commands(record: Mapping[str, Any]) -> list[str]:
+    """The commands of all runs, with the share of pairs by hand, which changed between them."""
+    before = record["before"]
+    commands = [] if before is None else _commands(before)
+    for number, run in enumerate(record["runs"]):
+        command = f"planarena train same-meaning --steps {run['steps']} --seed {record['seed']}"
+        command += "" if before is None or number else " --start FOLDER"
+        command += " --resume" if number else ""
+        commands.append(f"`{command}` ({100 * record['natural']:.0f} % by hand, pairs {record['pairs'][:12]})")
+    return commands
 
 
 def table(by_kind: Mapping[str, Quality]) -> str:

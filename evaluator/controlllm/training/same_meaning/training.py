@@ -1,5 +1,6 @@
 """Fine-tunes all-MiniLM-L6-v2 as a cross-encoder, which reads two texts together and says whether they agree."""
 
+import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -8,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import BertModel
@@ -18,7 +19,7 @@ from evaluator.controlllm.training.same_meaning.natural import drawn_pairs, pair
 from evaluator.core.canonical_json import JsonValue
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.scoring.arbiters.network import SYMMETRIC, encoded, open_tokenizer
-from evaluator.training.export import checkpoint_of, write_record
+from evaluator.training.export import RECORD, checkpoint_of, write_record
 from evaluator.training.loop import Progress, Schedule, fit, reached_step
 from evaluator.training.runs import begin, begin_run
 
@@ -26,7 +27,7 @@ STEPS = 2400
 LEARNING_RATE = 1e-4
 BATCH = 64
 _CHUNK = 16
-NATURAL = 0.5
+NATURAL = 0.85
 """Share of pairs written by hand in a batch."""
 _NOISED = 0.3
 """Share of these whose given text is varied in case, punctuation and politeness."""
@@ -40,6 +41,8 @@ class Order:
     base: Path
     """Folder of all-MiniLM-L6-v2: `config.json`, `model.safetensors`, `tokenizer.json`."""
     out: Path
+    start: Path | None = None
+    """Folder of a trained network that this run goes on from."""
     steps: int = STEPS
     seed: int = 0
     resume: bool = False
@@ -134,8 +137,12 @@ def padded(pairs: list[TextPair], *, tokenizer: Tokenizer) -> tuple[Tensor, Tens
 
 
 def _settings(order: Order) -> dict[str, JsonValue]:
+    before: JsonValue = None
+    if order.start is not None:
+        before = json.loads((order.start / RECORD).read_text(encoding="utf-8"))
     return {
         "kind": "same-meaning",
+        "before": before,
         "seed": order.seed,
         "base": weights_digest(order.base),
         "pairs": pairs_digest("train"),
@@ -161,6 +168,8 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     )
     tokenizer = open_tokenizer(order.base)
     network = network_from(order.base, seed=order.seed)
+    if order.start is not None:
+        network.load_state_dict(load_file(order.start / "model.safetensors"))
     reached = fit(
         model=network,
         objective=PairObjective(tokenizer),
