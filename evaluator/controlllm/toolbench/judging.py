@@ -11,7 +11,7 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
-from evaluator.controlllm.toolbench.meaning.sentences import names_file
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
@@ -192,7 +192,8 @@ def _judge_refusal(parsed: ParsedPlan, *, is_withheld: bool) -> JudgedPlan:
 def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | None) -> dict[Pair, Settled]:
     """Settle the pairs of one plan by the shipped network, and what it leaves undecided by an arbiter, if there is one.
 
-    The network gets no text with a file name: such a text repeats the request, and the tool does not have its files.
+    The network gets no text that is the whole request or names a file: the tool has no file but its own, and is asked
+    for one thing.
     Only the first `MOST_PAIRS` pairs are submitted; the others stay undecided. That bounds the cost of a plan.
     """
     settled: dict[Pair, Settled] = dict.fromkeys(undecided[:MOST_PAIRS], Settled(verdict="undecided"))
@@ -202,7 +203,7 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
         open_pairs = [
             pair
             for pair, answer in settled.items()
-            if answer.verdict == "undecided" and not (who == "network" and names_file(pair.given))
+            if answer.verdict == "undecided" and not (who == "network" and _repeats(request, text=pair.given))
         ]
         if decider is None or not open_pairs:
             continue
@@ -212,6 +213,10 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
         for pair, answer in zip(open_pairs, decider.settle(questions), strict=True):
             settled[pair] = replace(answer, by="" if answer.verdict == "undecided" else who)
     return settled
+
+
+def _repeats(request: str, *, text: str) -> bool:
+    return names_file(text) or base_forms(text) == base_forms(request)
 
 
 class ToolJudge:

@@ -100,36 +100,33 @@ class SameMeaning:
 
     def probability(self, question: Question) -> float | None:
         """The probability that both texts have the same meaning, in [0, 1]; None if they are too long."""
-        both = [(question.wanted, question.given)]
-        if question.kind in SYMMETRIC:
-            both.append((question.given, question.wanted))
-        probabilities = [self._read(question, wanted=wanted, given=given) for wanted, given in both]
-        known = [probability for probability in probabilities if probability is not None]
-        return round(min(known), 4) if len(known) == len(both) else None
-
-    def _read(self, question: Question, *, wanted: str, given: str) -> float | None:
         import numpy as np
 
         if self._loaded is None:
             self._loaded = _load(self._folder)
         session, tokenizer = self._loaded
-        ids, types = encoded(
-            kind=question.kind, request=question.request, wanted=wanted, given=given, tokenizer=tokenizer
-        )
-        if len(ids) > MOST_TOKENS:
+        orders = [(question.wanted, question.given)]
+        if question.kind in SYMMETRIC:
+            orders.append((question.given, question.wanted))
+        rows = [
+            encoded(kind=question.kind, request=question.request, wanted=first, given=second, tokenizer=tokenizer)
+            for first, second in orders
+        ]
+        if len(rows[0][0]) > MOST_TOKENS:
             return None
-        # One pair at a time, so that rounding does not depend on other pairs.
-        inputs = {"ids": np.array([ids], dtype=np.int64), "types": np.array([types], dtype=np.int64)}
-        return float(session.run(None, inputs)[0][0])
+        # One pair at a time, so that rounding does not depend on other pairs; both orders have the same length.
+        ids, types = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
+        return round(float(session.run(None, {"ids": ids, "types": types})[0].min()), 4)
 
 
 def _load(folder: Path) -> tuple[Any, "Tokenizer"]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # More threads do not pay for one pair, and a worker has other work for them.
-    options.intra_op_num_threads = 1
+    # More threads do not pay for one pair, and spinning ones would take time from the worker's other work.
+    options.intra_op_num_threads = 2
     options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(
         str(folder / "network.onnx"), sess_options=options, providers=["CPUExecutionProvider"]
     )

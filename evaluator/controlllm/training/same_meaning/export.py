@@ -33,11 +33,14 @@ class _Graph:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
-    def constant(self, value: NDArray[np.generic] | list[int] | float) -> str:
+    def constant(self, value: NDArray[np.generic] | list[int] | float, name: str = "") -> str:
         array = np.asarray(value, dtype=np.float32) if isinstance(value, float) else np.asarray(value)
-        name = f"constant_{len(self.constants)}"
+        name = name or f"constant_{len(self.constants)}"
         self.constants.append(numpy_helper.from_array(array, name))
         return name
+
+    def weight(self, name: str) -> str:
+        return self.constant(self.weights[name], name)
 
     def add(self, operator: str, *inputs: str, **attributes: Any) -> str:
         output = f"{operator.lower()}_{len(self.nodes)}"
@@ -47,25 +50,24 @@ class _Graph:
     def linear(self, states: str, name: str) -> str:
         values, scales = rows_in_int8(self.weights[f"{name}.weight"])
         # Not DequantizeLinear, which onnxruntime would compute for every pair: a product of constants is computed once.
-        stored = self.add("Cast", self.constant(np.ascontiguousarray(values.T)), to=TensorProto.FLOAT)
-        matrix = self.add("Mul", stored, self.constant(np.ascontiguousarray(scales.T)))
-        return self.add("Add", self.add("MatMul", states, matrix), self.constant(self.weights[f"{name}.bias"]))
+        stored = self.add("Cast", self.constant(np.ascontiguousarray(values.T), f"{name}.weight"), to=TensorProto.FLOAT)
+        matrix = self.add("Mul", stored, self.constant(np.ascontiguousarray(scales.T), f"{name}.scale"))
+        return self.add("Add", self.add("MatMul", states, matrix), self.weight(f"{name}.bias"))
 
     def norm(self, states: str, name: str) -> str:
-        scale, bias = (self.constant(self.weights[f"{name}.{part}"]) for part in ("weight", "bias"))
+        scale, bias = (self.weight(f"{name}.{part}") for part in ("weight", "bias"))
         return self.add("LayerNormalization", states, scale, bias, axis=-1, epsilon=_EPSILON)
 
 
 def _embedded(graph: _Graph) -> str:
     name = "body.embeddings"
     values, scales = rows_in_int8(graph.weights[f"{name}.word_embeddings.weight"])
-    pieces = graph.add("Cast", graph.add("Gather", graph.constant(values), "ids"), to=TensorProto.FLOAT)
-    words = graph.add("Mul", pieces, graph.add("Gather", graph.constant(scales), "ids"))
+    rows = graph.add("Gather", graph.constant(values, f"{name}.word_embeddings.weight"), "ids")
+    scale = graph.add("Gather", graph.constant(scales, f"{name}.word_embeddings.scale"), "ids")
+    words = graph.add("Mul", graph.add("Cast", rows, to=TensorProto.FLOAT), scale)
     length = graph.add("Shape", "ids", start=1, end=2)
-    places = graph.add(
-        "Slice", graph.constant(graph.weights[f"{name}.position_embeddings.weight"]), graph.constant([0]), length
-    )
-    types = graph.add("Gather", graph.constant(graph.weights[f"{name}.token_type_embeddings.weight"]), "types")
+    places = graph.add("Slice", graph.weight(f"{name}.position_embeddings.weight"), graph.constant([0]), length)
+    types = graph.add("Gather", graph.weight(f"{name}.token_type_embeddings.weight"), "types")
     return graph.norm(graph.add("Add", graph.add("Add", words, types), places), f"{name}.LayerNorm")
 
 

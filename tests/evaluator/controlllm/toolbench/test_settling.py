@@ -124,11 +124,14 @@ def test_the_network_comes_first_and_the_arbiter_gets_what_it_leaves(monkeypatch
     assert [(answer.verdict, answer.by) for answer in alone.values()][2] == ("undecided", "")
 
 
-def test_the_network_gets_no_text_that_names_a_file(monkeypatch):
+def test_the_network_gets_no_text_that_names_a_file_or_is_the_whole_request(monkeypatch):
     network = FakeNetwork()
     monkeypatch.setattr(judging, "shipped_network", lambda: network)
-    pairs = [Pair(kind="question", wanted="w", given=text, why="y") for text in ("what is in a.png", "what is it")]
-    settle_pairs(undecided=pairs, request="", arbiter=None)
+    pairs = [
+        Pair(kind="question", wanted="w", given=text, why="y")
+        for text in ("what is in a.png", "what is it", "Draw it, then say what it is")
+    ]
+    settle_pairs(undecided=pairs, request="Draw it, then say what it is!", arbiter=None)
     assert [question.given for question in network.asked] == ["what is it"]
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+import onnx
 import pytest
 import torch
 from safetensors.torch import save_file
@@ -20,7 +21,7 @@ from evaluator.controlllm.training.same_meaning.measuring import KINDS, area, qu
 from evaluator.controlllm.training.same_meaning.natural import drawn_pairs, natural_groups, natural_pairs
 from evaluator.controlllm.training.same_meaning.training import Order, PairNetwork, network_from, padded, train
 from evaluator.scoring.arbiters.base import Question
-from evaluator.scoring.arbiters.network import FOLDER, SameMeaning, open_tokenizer
+from evaluator.scoring.arbiters.network import FOLDER, SYMMETRIC, SameMeaning, open_tokenizer
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "question", "object", ":", "|", "what", "is", "the", "red", "dog", "cat"]
 
@@ -66,6 +67,33 @@ def test_onnxruntime_and_torch_agree_up_to_the_rounding_of_weights(exported):
             expected = torch.sigmoid(network(*padded([pair], tokenizer=tokenizer))).item()
         asked = Question(kind="object", wanted=pair.wanted, given=pair.given, request=pair.request)
         assert runtime.probability(asked) == pytest.approx(expected, abs=0.01)
+
+
+def weights_of(path):
+    """The float32 weights of an exported network."""
+    stored = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    weights = {}
+    for name, value in stored.items():
+        if value.dtype == np.int8:
+            rows = value.astype(np.float32) * stored[f"{name.removesuffix('.weight')}.scale"]
+            value = rows if "embeddings" in name else rows.T
+        if name.startswith(("body.", "pool.", "head.")) and not name.endswith(".scale"):
+            weights[name] = torch.tensor(np.ascontiguousarray(value))
+    return weights
+
+
+def test_the_shipped_network_computes_what_transformers_computes_with_its_weights():
+    config = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
+    network = PairNetwork(BertModel(config, add_pooling_layer=False)).eval()
+    missing, unexpected = network.load_state_dict(weights_of(FOLDER / "network.onnx"), strict=False)
+    assert (missing, unexpected) == ([], [])
+    runtime, tokenizer = SameMeaning(), open_tokenizer(FOLDER)
+    for pair in random.Random(4).sample(natural_pairs("calibration"), 12):
+        both = [pair, replace(pair, wanted=pair.given, given=pair.wanted)]
+        with torch.inference_mode():
+            logits = network(*padded(both if pair.kind in SYMMETRIC else both[:1], tokenizer=tokenizer))
+        asked = Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=pair.request)
+        assert runtime.probability(asked) == pytest.approx(torch.sigmoid(logits).min().item(), abs=1e-3)
 
 
 def test_padding_changes_no_probability_in_training(exported):
