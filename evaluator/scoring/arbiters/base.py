@@ -26,7 +26,7 @@ class Question:
     wanted: str
     given: str
     request: str = ""
-    """The user's request as a whole; arbiters may use it as context."""
+    """The user's request as a whole, which the shipped network reads as context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
