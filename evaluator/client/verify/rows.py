@@ -331,6 +331,7 @@ def _column(facts: ColumnFacts) -> Column:
         key=facts.key, label=facts.key, description="", metric=facts.metric, indicator=facts.indicator,
         fault=facts.fault, interval=facts.interval, tasks=tuple(facts.tasks), weights=facts.weights,
         undecided=facts.undecided, by_rules=tuple(facts.by_rules), low=facts.low, high=facts.high,
+        decided_by=facts.decided_by,
     )  # fmt: skip
 
 

@@ -28,6 +28,20 @@ VERSION = "2"
 _share = partial(Column, indicator=True, interval=IntervalMethod.WILSON)
 _unordered = partial(_share, ordered=False)
 
+DECIDED_BY = {"network": "decided_by_network", "arbiter": "decided_by_arbiter"}
+DECIDERS = (
+    _unordered(
+        key=DECIDED_BY["network"],
+        label="Decided by the network",
+        description="Share of requests that the rules leave undecided and the shipped network decides.",
+    ),
+    _unordered(
+        key=DECIDED_BY["arbiter"],
+        label="Decided by the arbiter",
+        description="Share of requests that rules and network leave undecided and the operator's arbiter decides.",
+    ),
+)
+"""Whatever the verdict. A request with several texts is decided by the last one that was needed."""
 COLUMNS = (
     _share(
         key="SE",
@@ -39,6 +53,7 @@ COLUMNS = (
         bad="does not solve it",
         undecided="undecided",
         by_rules=("SE_low", "SE_high"),
+        decided_by=DECIDED_BY,
     ),
     _unordered(
         key="undecided",
@@ -51,6 +66,7 @@ COLUMNS = (
     _unordered(
         key="SE_high", label="SE, upper end", description="SE by the rules alone, undecided requests counting 1."
     ),
+    *DECIDERS,
     _share(
         key="IR",
         label="IR",

@@ -42,6 +42,7 @@ _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
 _USUAL_PLACEHOLDER = "withdrawn"
 _LATER_FIELDS = frozenset({"agreements", "random_plans"})
 """Fields of a board's summary that the first signed summaries lack."""
+_MOST_DECIDERS = 10
 
 
 class Shape(BaseModel):
@@ -79,10 +80,19 @@ class ColumnFacts(Shape):
     undecided: _Text
     """Key of the column with the share of undecided tasks; empty if every task is decided."""
     by_rules: list[_Text]
-    """Keys of the columns with both ends before an arbiter settled anything; else empty."""
+    """Keys of the columns with both ends by the rules alone; else empty."""
     low: FiniteFloat
     high: FiniteFloat | None
     """Range of a task's value; None: unbounded."""
+    decided_by: Annotated[dict[_Text, _Text], Field(max_length=_MOST_DECIDERS)] = Field(default_factory=dict)
+    """Keys of the columns with the shares of tasks that others than the rules decided, by who decided; absent if only
+    the rules decide, and in statements from before there were others."""
+
+    @model_serializer(mode="wrap")
+    def _without_deciders(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Statements without deciders keep their digests."""
+        written: dict[str, Any] = write(self)
+        return {name: value for name, value in written.items() if value or name != "decided_by"}
 
 
 class SuiteFacts(Shape):

@@ -99,7 +99,11 @@ class Column:
     values are better. Each of these tasks counts 0 here, so that the value lies between the mean and the mean plus that
     share. Empty: every task is decided."""
     by_rules: tuple[str, ...] = ()
-    """Keys of the columns with the lower and the upper end before an arbiter settles anything, or none."""
+    """Keys of the columns with the lower and the upper end by the rules alone, or none."""
+    decided_by: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """Keys of the columns with the shares of tasks that others than the rules decide, by who decides, in their order:
+    `network` and `arbiter`. The rules decide the remaining ones that are not undecided. Empty: only the rules decide.
+    """
 
     def __post_init__(self) -> None:
         if self.undecided and (not self.higher_is_better or self.interval.over_scenes):
@@ -115,7 +119,7 @@ class Column:
     def to_json(self) -> dict[str, JsonValue]:
         """The column as a JSON object."""
         lists = {"tasks": list(self.tasks), "by_rules": list(self.by_rules)}
-        return {**asdict(self), **lists, "weights": dict(self.weights)}
+        return {**asdict(self), **lists, "weights": dict(self.weights), "decided_by": dict(self.decided_by)}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Column":
@@ -125,12 +129,14 @@ class Column:
 
 
 def companions(columns: Iterable[Column]) -> frozenset[str]:
-    """Keys of the columns that only widen another one. Pages show them in its cells, not as columns."""
-    return frozenset(key for column in columns for key in (column.undecided, *column.by_rules) if key)
+    """Keys of the columns that only explain another one. Pages show them in its cells, not as columns."""
+    return frozenset(
+        key for column in columns for key in (column.undecided, *column.by_rules, *column.decided_by.values()) if key
+    )
 
 
 def shown_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
-    """The columns without those that only widen another one."""
+    """The columns without those that only explain another one."""
     parts = companions(columns)
     return tuple(column for column in columns if column.key not in parts)
 

@@ -263,6 +263,7 @@ def suite_facts(suite: Suite) -> SuiteFacts:
                 by_rules=list(column.by_rules),
                 low=column.low,
                 high=column.high,
+                decided_by=dict(column.decided_by),
             )
             for column in suite.columns
         ],

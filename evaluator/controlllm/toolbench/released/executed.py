@@ -11,8 +11,14 @@ from types import MappingProxyType
 from typing import Any
 
 from evaluator.controlllm.toolbench.suite import COLUMNS as JUDGED
+from evaluator.controlllm.toolbench.suite import (
+    DECIDED_BY,
+    STEP_PROBLEMS,
+    right_plans,
+    tool2k_suite,
+    tool100_suite,
+)
 from evaluator.controlllm.toolbench.suite import FACETS as TOOL_FACETS
-from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, right_plans, tool2k_suite, tool100_suite
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan
@@ -100,7 +106,7 @@ _METRICS = {
     VIT: ("ViT", "Other pictures: mean ViT score with the gold plan's."),
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
 }
-_JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
+_JUDGED = ("SE", "undecided", "SE_low", "SE_high", *DECIDED_BY.values(), "IR", "NR", "HR", "CR")
 _DEFAULT = frozenset({"SE", "IR", "NR"})
 """Of these, what boards show beside the score: a request has several right plans, so none is the exact one."""
 COLUMNS = (

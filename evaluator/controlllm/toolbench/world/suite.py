@@ -11,8 +11,8 @@ from PIL import Image as PillowImage
 from evaluator.controlllm.toolbench.goals.goal import Goal
 from evaluator.controlllm.toolbench.goals.gold import gold_plan
 from evaluator.controlllm.toolbench.suite import COLUMNS as JUDGED
+from evaluator.controlllm.toolbench.suite import DECIDED_BY, STEP_PROBLEMS, right_plans
 from evaluator.controlllm.toolbench.suite import FACETS as TOOL_FACETS
-from evaluator.controlllm.toolbench.suite import STEP_PROBLEMS, right_plans
 from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outage
 from evaluator.controlllm.toolbench.world import SLUG, materials
 from evaluator.controlllm.toolbench.world.contents import Given, Material, Want, Wanted
@@ -211,7 +211,7 @@ _METRICS = {
     "BERT": ("BERT", "Captions and summaries: mean BERT score."),
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
 }
-_JUDGED = ("SE", "undecided", "SE_low", "SE_high", "IR", "NR", "HR", "CR")
+_JUDGED = ("SE", "undecided", "SE_low", "SE_high", *DECIDED_BY.values(), "IR", "NR", "HR", "CR")
 """Columns of the judge. Its other columns compare with one gold plan and belong to suites without execution."""
 _DEFAULT = frozenset({"SE", "IR", "NR"})
 """Of these, what boards show beside the score: a request has several right plans, so none is the exact one."""
