@@ -36,7 +36,7 @@ from evaluator.scoring.arbiters.options import (
 )
 from evaluator.scoring.causes.command import causes_document, print_causes
 from evaluator.scoring.metrics.statistics import ends_in_words
-from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
+from evaluator.scoring.metrics.undecided import decider_lines, range_text, ranged, undecided_words
 from evaluator.scoring.readability import Reading, keys_of
 
 if TYPE_CHECKING:
@@ -295,6 +295,8 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     table.show(out)
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in document["summary"]["outcomes"].items())
     out.print(f"{len(document['results'])} tasks: {outcomes}")
+    for line in decider_lines(columns=suite.metrics, metrics=document["summary"]["metrics"]):
+        out.print(line, highlight=False)
     reading = Reading.from_json(document["summary"]["reading"])
     if reading is not None and reading.sentences:
         out.print(" ".join(reading.sentences), markup=False, highlight=False, soft_wrap=True)

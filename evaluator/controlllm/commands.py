@@ -29,6 +29,7 @@ from evaluator.core.commands.usage import (
     write_json,
 )
 from evaluator.core.naming import did_you_mean
+from evaluator.core.records import TextPair
 from evaluator.core.suites.base import Suite, shown_columns
 from evaluator.network.released_files import FetchError
 from evaluator.scoring.arbiters.options import (
@@ -41,7 +42,7 @@ from evaluator.scoring.arbiters.options import (
 )
 from evaluator.scoring.metrics.decomposition import deacc, judge_decomposition
 from evaluator.scoring.metrics.statistics import ends_in_words
-from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
+from evaluator.scoring.metrics.undecided import decider_lines, range_text, ranged, undecided_words
 
 if TYPE_CHECKING:
     from evaluator.controlllm.benchmarks import SearchReport
@@ -96,6 +97,8 @@ def _print_tables(*, suite: Suite, report: Report) -> None:
                 solved = range_text({"mean": row["SE"], **upper}, form=".2f")
                 tables[-1].add_row(name, str(row["count"]), *shares, solved)
     show_all(tables, console=out)
+    for line in decider_lines(columns=suite.metrics, metrics=report.summary["metrics"]):
+        out.print(line, highlight=False)
     out.print(
         f"{len(report.missing)} tasks without a plan count against the planner; {report.not_covered} have no goal.",
         highlight=False,
@@ -128,10 +131,17 @@ def _explain_row(*, suite: Suite, row: ScoredPlan) -> None:
         )
         lines += [f"  step {call.number}: {describe(call.outputs[0])}" for call in calls]
         lines += [f"  tolerated: {note}" for note in row.judged.tolerated]
+        lines += [_pair_line(pair) for pair in row.judged.pairs]
     for name, reason in row.why.items():
         value = row.indicators.get(name)
         lines.append(f"{name}: {reason}" if value is None else f"{name} = {value:g}: {reason}")
     out.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+
+def _pair_line(pair: TextPair) -> str:
+    by = f"decided by the {pair.by}" if pair.by else "by neither network nor arbiter"
+    answers = f" ({', '.join(pair.answers)})" if pair.answers else ""
+    return f"  undecided by the rules, {by}{answers}: {pair.given!r} against {pair.wanted!r} is {pair.verdict}"
 
 
 def _goal_lines(task: ToolTask) -> list[str]:

@@ -373,6 +373,17 @@ def samples_of(suite: Suite) -> int:
     return int(settings.SAMPLES) if suite.conditions["samples"] else 1
 
 
+def judges_otherwise(*, suite: Suite, profile: str, rules: str) -> bool:
+    """Whether this release has other rules, network, arbiter or experts than `rules`, by which plans were judged. False
+    for suites that are not judged and for suites or profiles that cannot be read."""
+    if not any(column.undecided for column in suite.columns):
+        return False
+    try:
+        return library().rules_digest(suite=suite.slug, profile=profile) != rules
+    except NotReadyError:
+        return False
+
+
 def conditions_of(suite: Suite, *, choice: DataChoice = USUAL_DATA) -> RunConditions:
     """The conditions of a new evaluation of a suite.
 

@@ -70,6 +70,11 @@ class SameMeaning:
         """See `Arbiter`."""
         return {"name": NAME, "version": VERSION, "files": _digest(self._folder)}
 
+    def thresholds(self, kind: str) -> Mapping[str, float]:
+        """For a kind of text the lowest probability of `same` and the highest of `different`; empty if the network does
+        not compare that kind."""
+        return self._thresholds.get(kind, {})
+
     def settle(self, questions: Sequence[Question]) -> Sequence[Settled]:
         """See `Arbiter`."""
         return [self._settle(question) for question in questions]

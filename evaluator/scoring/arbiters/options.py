@@ -13,8 +13,8 @@ from evaluator.scoring.arbiters.base import KEY_VARIABLE, THRESHOLD, Arbiter, Ar
 ArbiterOption = Annotated[
     str,
     typer.Option(
-        help="Settles pairs of texts that the rules leave undecided: dir:PATH or hub:OWNER/NAME@COMMIT, a "
-        "cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint; default: none."
+        help="Settles pairs of texts that the rules and then the shipped network leave undecided: dir:PATH or "
+        "hub:OWNER/NAME@COMMIT, a cross-encoder; or chat:URL#MODEL, an OpenAI-compatible endpoint; default: none."
     ),
 ]
 ThresholdOption = Annotated[float, typer.Option(help="Lowest probability of a cross-encoder's verdict, from 0.5 to 1.")]

@@ -3,7 +3,7 @@
 A value is `{"mean", "low", "high", "tasks"}`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evaluator.core.suites.base import Column
@@ -77,3 +77,9 @@ def decider_words(value: Mapping[str, Any]) -> str:
         return ""
     shares = {**value["decided_by"], "undecided": value.get("undecided", 0.0)}
     return ", ".join(f"{who} {100 * share:.1f} %" for who, share in shares.items())
+
+
+def decider_lines(*, columns: Iterable[Column], metrics: Mapping[str, Any]) -> list[str]:
+    """`decider_words` of each column that others than the rules decide, as a line that begins with its label."""
+    values = [(column, ranged(metrics=metrics, column=column)) for column in columns if column.decided_by]
+    return [f"{column.label} decided by: {words}" for column, value in values if (words := decider_words(value or {}))]

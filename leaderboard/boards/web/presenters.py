@@ -13,7 +13,7 @@ from django.urls import reverse
 from evaluator.core.suites import base
 from evaluator.scoring.board_sentences import RankedRow, Sentence, remarks, sentences
 from evaluator.scoring.metrics.statistics import ends_in_words
-from evaluator.scoring.metrics.undecided import ranged, undecided_notes
+from evaluator.scoring.metrics.undecided import decider_words, ranged, undecided_notes
 from leaderboard.boards.anchors import Baseline, baseline_of
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.forest import Forest, Marks, Reference, Span, forest_of
@@ -126,12 +126,11 @@ class Row:
 
     @property
     def figures(self) -> list[tuple[str, str]]:
-        """Label and exact value of every metric with a value."""
-        return [
-            (column.label, "; ".join([exact_words(value), *undecided_notes(value)]))
-            for column in self._frame.columns
-            if (value := self._values[column.key]) is not None
-        ]
+        """Label and exact value of every metric with a value, and who decided."""
+        values = self._values
+        found = [(column.label, value) for column in self._frame.columns if (value := values[column.key]) is not None]
+        deciders = [(f"{label} decided by", words) for label, value in found if (words := decider_words(value))]
+        return [(label, "; ".join([exact_words(value), *undecided_notes(value)])) for label, value in found] + deciders
 
     @property
     def known(self) -> list[tuple[str, list[tuple[str, Fact]]]]:

@@ -36,6 +36,7 @@ from leaderboard.boards.web.presenters import (
 )
 from leaderboard.boards.web.reference import reported
 from leaderboard.catalog.hidden_data import PARAMETERS, chosen_data
+from leaderboard.catalog.library import judges_otherwise
 from leaderboard.catalog.metric_words import words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.causes.counting import causes_of_rows, version_of_rows
@@ -61,6 +62,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
         return HttpResponseRedirect(f"{request.path}{query}")
     selection = read_selection(request.GET)
     state = board_state(request=request, slug=suite, every=selection.every)
+    is_judged_otherwise = state.snapshot is not None and _is_judged_otherwise(state.snapshot)
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": state.suite, "suite_mark": state.texts, "unpublished": state.unpublished}
@@ -78,6 +80,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
             context["comparisons"] = comparison_links(
                 suite=suite, content=content_of(state.snapshot), own=state.own, unpublished=state.unpublished
             )
+            context["is_judged_otherwise"] = is_judged_otherwise
             # Figures of papers follow the last ranked row once, not on every page.
             context["has_reported"] = bool(reference_digest(suite.slug)) and context["table"].page.number == 1
             is_hidden = selection.reference == HIDE or not context["has_reported"]
@@ -85,7 +88,11 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
             context["reported"] = reported(suite=suite, metrics=table.metrics, forest=table.forest, hidden=is_hidden)
         return render_late(request, "boards/board.html", context)
 
-    return tagged_page(request=request, parts=[state.mark], make=make)
+    return tagged_page(request=request, parts=[state.mark, is_judged_otherwise], make=make)
+
+
+def _is_judged_otherwise(snapshot: Snapshot) -> bool:
+    return judges_otherwise(suite=snapshot.suite, profile=snapshot.profile, rules=snapshot.profile_digest)
 
 
 @require_safe
@@ -96,13 +103,14 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     found = find_snapshot(suite=suite, number=number)
     newest = latest_snapshot(suite=found.suite, conditions=conditions_of(found))
     superseded = newest is not None and newest.pk != found.pk
-    parts = [name_of(found), texts_of(found.suite), superseded]
+    is_judged_otherwise = _is_judged_otherwise(found)
+    parts = [name_of(found), texts_of(found.suite), superseded, is_judged_otherwise]
 
     def make() -> HttpResponse:
         # A snapshot contains one row per planner, not all evaluations.
         selection = read_selection(request.GET)._replace(rows="")
         context = {"suite": found.suite, "suite_mark": texts_mark(found.suite), "is_permanent": True}
-        context["superseded"] = superseded
+        context |= {"superseded": superseded, "is_judged_otherwise": is_judged_otherwise}
         context |= _table_context(
             request=request, suite=found.suite, snapshot=found, content=content_of(found), selection=selection
         )
@@ -146,6 +154,7 @@ def _table_context(
         "remarks": remarks_of(suite=suite, content=content),
         "metrics": [words_of_metric(column) for column in suite.shown_columns],
         "arbiter": _arbiter(suite=suite, content=content),
+        "has_network": "network" in suite.ranking_column.decided_by,
         "table": board_table(
             suite=suite,
             content=content,

@@ -121,7 +121,7 @@ def sentence_in_place_of_steps(
 
 
 UNDECIDED = "undecided"
-UNDECIDED_WORDS = "the rules do not know"
+UNDECIDED_WORDS = "not decided"
 
 
 class Mark(NamedTuple):

@@ -68,6 +68,12 @@ def undecided_words(value: Mapping[str, Any] | None) -> str:
 
 
 @register.filter
+def decider_words(value: Mapping[str, Any] | None) -> str:
+    """The shares of tasks by who decided them; empty if that is not recorded."""
+    return undecided.decider_words(value or {})
+
+
+@register.filter
 def undecided_notes(value: Mapping[str, Any] | None) -> list[str]:
     """The same as a list of notes."""
     return undecided.undecided_notes(value or {})

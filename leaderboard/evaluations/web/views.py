@@ -14,9 +14,9 @@ from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.boards.contents import content_of
 from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
-from leaderboard.catalog.library import TryLaterError
+from leaderboard.catalog.library import TryLaterError, judges_otherwise
 from leaderboard.evaluations import states
-from leaderboard.evaluations.models import Evaluation, TaskResult, Visibility
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
 from leaderboard.evaluations.results.figures import badge_of, never_ran
 from leaderboard.evaluations.results.stored_rows import tasks_of
 from leaderboard.evaluations.results.task_rows import PENDING
@@ -97,6 +97,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "sharing": sharing,
         "reliability": reliability_panel(evaluation, acts=acts),
         "offered": offered,
+        "is_judged_otherwise": evaluation.state == EvaluationState.COMPLETED and _is_judged_otherwise(evaluation),
         "log": tuple(tail(evaluation)) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))
@@ -134,7 +135,12 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "others": others_on(evaluation=evaluation, task=task, score=score, reader=request.user),
         "walk": walk(evaluation=evaluation, key=task.key, parameters=request.GET.dict()),
         "page": stored_task_page(
-            task=task, result=result, split=evaluation.split, withheld=withheld, samples=request.GET.get("samples")
+            task=task,
+            result=result,
+            split=evaluation.split,
+            withheld=withheld,
+            samples=request.GET.get("samples"),
+            has_present_rules=not _is_judged_otherwise(evaluation),
         ),
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/task.html", context))
@@ -262,6 +268,11 @@ def _actable(*, request: HttpRequest, evaluation_id: UUID, staff_may: bool = Fal
     ):
         raise PermissionDenied
     return evaluation
+
+
+def _is_judged_otherwise(evaluation: Evaluation) -> bool:
+    rules = evaluation.profile_digest
+    return judges_otherwise(suite=evaluation.suite, profile=evaluation.profile, rules=rules)
 
 
 def _names(evaluation: Evaluation) -> dict[str, Any]:

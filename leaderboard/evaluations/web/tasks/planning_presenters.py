@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from evaluator.core.records import Outcome, ResultRecord, TextPair
 from evaluator.core.suites.base import EXACT, Column, Defect, IntervalMethod, Panel, StepProblem
 from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.base import Task as LibraryTask
+from evaluator.scoring.arbiters.network import shipped_network
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.results.figures import Mark, arbiter_words, marks
 from leaderboard.evaluations.results.filters import in_words
@@ -31,6 +32,14 @@ class GivenFile(NamedTuple):
 
     name: str
     types: str
+
+
+class ShownPair(NamedTuple):
+    """Two texts that the rules leave open, and who decided."""
+
+    pair: TextPair
+    decider: str
+    """Who decided and by which figures, or who did not, as sentences."""
 
 
 class CallLine(NamedTuple):
@@ -60,19 +69,17 @@ class PlanningPage(NamedTuple):
     reasons: tuple[IndicatorReason, ...]
     nothing_judged: bool
     """Whether there is no plan, so that each indicator has its worst value."""
-    pairs: tuple[TextPair, ...]
+    pairs: tuple[ShownPair, ...]
     """The texts on which the rules are undecided; empty for readers who may not see the goal."""
     by_rules: str
-    """The verdict of the rules without the arbiter (`undecided`, `0` or `1`); empty without an arbiter."""
-    arbiter: str
-    """The arbiter of the pairs; empty without one."""
+    """The verdict of the rules alone (`undecided`, `0` or `1`); empty if nobody else decided."""
     further: tuple[tuple[str, str], ...]
     gold_calls: tuple[CallLine, ...]
 
 
 def planning_page(
     *, task: Task, library: LibraryTask | None, defined: Sequence[Defect], record: ResultRecord | None, outcome: str,
-    shows_gold: bool = True,
+    shows_gold: bool = True, has_present_rules: bool = False,
 ) -> PlanningPage:  # fmt: skip
     """Assemble it from the registered task and the record, if any.
 
@@ -80,6 +87,7 @@ def planning_page(
         library: the task in this release, for the types of its files; None if it is unknown or has changed.
         defined: the defects that the suite describes.
         outcome: of the result: an accepted infrastructure fault counts as the planner's.
+        has_present_rules: whether the plan was judged by the rules and the network of this release.
     """
     suite = task.suite
     attributes = task.attributes if shows_gold else open_attributes(task.attributes, suite=suite)
@@ -91,7 +99,7 @@ def planning_page(
         types = {name: " or ".join(sorted(kinds)) for name, kinds in library.types_given.items()}
         files = tuple(GivenFile(*item) for item in types.items())
     by_rules = ""
-    if record is not None and record.arbiter:
+    if record is not None and any(pair.verdict != "undecided" for pair in record.pairs):
         low, high = (indicators.get(key) for key in suite.ranking_column.by_rules or ("", ""))
         by_rules = "" if low is None or high is None else "undecided" if low != high else f"{low:.0f}"
     return PlanningPage(
@@ -106,12 +114,38 @@ def planning_page(
             for mark in marks(suite.columns, outcome=outcome, indicators=indicators)
         ),
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
-        pairs=tuple(record.pairs) if record is not None and shows_gold else (),
+        pairs=shown_pairs(record, has_present_rules=has_present_rules) if record is not None and shows_gold else (),
         by_rules=by_rules,
-        arbiter=arbiter_words(record.arbiter) if record is not None and record.arbiter else "",
         further=further_figures(suite=suite, indicators=indicators),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
     )
+
+
+def shown_pairs(record: ResultRecord, *, has_present_rules: bool) -> tuple[ShownPair, ...]:
+    """The pairs of a record with who decided them. `has_present_rules`: as for `planning_page`."""
+    arbiter = arbiter_words(record.arbiter) if record.arbiter else ""
+    thresholds = shipped_network().thresholds if has_present_rules else None
+    return tuple(
+        ShownPair(pair=pair, decider=_decider(pair, arbiter=arbiter, thresholds=thresholds)) for pair in record.pairs
+    )
+
+
+def _decider(pair: TextPair, *, arbiter: str, thresholds: Callable[[str], Mapping[str, float]] | None) -> str:
+    answers = ", ".join(pair.answers)
+    if pair.by == "network":
+        limit = thresholds(pair.kind).get(pair.verdict) if thresholds else None
+        side = "or more" if pair.verdict == "same" else "or less"
+        least = "" if limit is None else f", and {limit:g} {side} is enough for this verdict"
+        return f"The network decided: its probability that both mean the same is {answers or 'not recorded'}{least}."
+    if pair.verdict != "undecided":
+        return f"The arbiter {arbiter} decided" + (f"; its answers: {answers}." if answers else ".")
+    if arbiter:
+        said = f"The network did not decide, and neither did the arbiter {arbiter}"
+        return " ".join([said + (f"; its answers: {answers}." if answers else "."), pair.problem]).strip()
+    if pair.answers or pair.problem:
+        found = f": its probability that both mean the same is {answers}." if answers else "."
+        return " ".join([f"The network did not decide{found}", pair.problem]).strip()
+    return "The network was not asked."
 
 
 def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[tuple[str, str], ...]:

@@ -21,8 +21,9 @@ def stored_reading(*, split: str) -> Reading:
 
 
 def stored_task_page(
-    *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None
-) -> TaskPage:
+    *, task: Task, result: TaskResult | None, split: str, withheld: Withheld, samples: str | None = None,
+    has_present_rules: bool = False,
+) -> TaskPage:  # fmt: skip
     """The page of a task with its stored result, if any (`task_page`)."""
     digest = result.record_digest if result else ""
     return task_page(
@@ -34,4 +35,5 @@ def stored_task_page(
         split=split,
         withheld=withheld,
         samples=samples,
+        has_present_rules=has_present_rules,
     )

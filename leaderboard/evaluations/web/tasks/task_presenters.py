@@ -137,6 +137,7 @@ def task_page(
     split: str,
     withheld: Withheld,
     samples: str | None = None,
+    has_present_rules: bool = False,
 ) -> TaskPage:
     """Assemble the page without withheld parts and without anything that would reveal them: without the gold plan there
     are no goal, reasons of the judge or differences, and without the data no scores of samples.
@@ -150,6 +151,7 @@ def task_page(
         split: of the evaluation.
         withheld: parts that the reader may not see.
         samples: number of the page of samples from the query string.
+        has_present_rules: whether plans were judged by the rules and the network of this release.
     """
     is_lost = bool(record_url) and record is None
     record = record and record.model_copy(update=withheld.without())
@@ -220,7 +222,11 @@ def task_page(
         withheld=withheld,
         hides_plans=withheld.data and (judged or task.suite.has(Panel.GRIDS)),
         record_url=record_url if open_record and not withheld.plan else "",
-        planning=_planning(task=task, result=result, record=record, withheld=withheld) if judged else None,
+        planning=_planning(
+            task=task, result=result, record=record, withheld=withheld, has_present_rules=has_present_rules
+        )
+        if judged
+        else None,
         grids=task_grids(task=task, record=record, split=split, withheld=withheld),
         transcripts=with_faults(transcripts, faults=faults) if faults is not None else transcripts,
         transcripts_left_out=max(0, len(record.transcripts) - MOST_TRANSCRIPTS) if record else 0,
@@ -242,7 +248,12 @@ def task_grids(*, task: Task, record: ResultRecord | None, split: str, withheld:
 
 
 def _planning(
-    *, task: Task, result: TaskOutcome | None, record: ResultRecord | None, withheld: Withheld
+    *,
+    task: Task,
+    result: TaskOutcome | None,
+    record: ResultRecord | None,
+    withheld: Withheld,
+    has_present_rules: bool,
 ) -> PlanningPage:
     library, library_task = known_task(task)
     return planning_page(
@@ -252,6 +263,7 @@ def _planning(
         record=record,
         outcome=result.outcome if result is not None else "",
         shows_gold=not withheld.gold,
+        has_present_rules=has_present_rules,
     )
 
 
