@@ -60,6 +60,10 @@ _ESTIMANDS = {
 }
 
 
+DECIDERS = "network", "arbiter"
+"""Who decides what the rules of a judge leave undecided, in order."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """One column of a suite's board: which value of a result counts, and how the values are summarised."""
@@ -101,9 +105,8 @@ class Column:
     by_rules: tuple[str, ...] = ()
     """Keys of the columns with the lower and the upper end by the rules alone, or none."""
     decided_by: Mapping[str, str] = field(default_factory=dict, hash=False)
-    """Keys of the columns with the shares of tasks that others than the rules decide, by who decides, in their order:
-    `network` and `arbiter`. The rules decide the remaining ones that are not undecided. Empty: only the rules decide.
-    """
+    """Keys of the columns with the shares of tasks that others than the rules decide, by one of `DECIDERS`. The rules
+    decide the remaining ones that are not undecided. Empty: only the rules decide."""
 
     def __post_init__(self) -> None:
         if self.undecided and (not self.higher_is_better or self.interval.over_scenes):

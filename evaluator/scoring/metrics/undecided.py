@@ -6,7 +6,7 @@ A value is `{"mean", "low", "high", "tasks"}`.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from evaluator.core.suites.base import Column
+from evaluator.core.suites.base import DECIDERS, Column
 
 _SAME = 1e-9
 """Tolerance for sums in another order."""
@@ -22,7 +22,7 @@ def ranged(*, metrics: Mapping[str, Any], column: Column) -> dict[str, Any] | No
     Returns:
         The value. If tasks are undecided, it has their share in (0, 1] as `undecided` and the upper end of the mean as
         `upper`; if the network or an arbiter settled some, both ends by the rules as `by_rules`. If it is recorded who
-        decided, the shares of tasks as `decided_by`: `rules`, then those that the column names. None without a value.
+        decided, the shares of tasks as `decided_by`: `rules`, then `DECIDERS`. None without a value.
     """
     value = metrics.get(column.key)
     if not value or value.get("mean") is None:
@@ -32,7 +32,7 @@ def ranged(*, metrics: Mapping[str, Any], column: Column) -> dict[str, Any] | No
     low, high = (_mean(metrics, key) for key in column.by_rules) if column.by_rules else (None, None)
     if low is not None and high is not None and max(abs(low - mean), abs(high - mean - share)) > _SAME:
         with_range["by_rules"] = low, high
-    shares = {who: _mean(metrics, key) for who, key in column.decided_by.items()}
+    shares = {who: _mean(metrics, column.decided_by[who]) for who in DECIDERS if who in column.decided_by}
     known = {who: found for who, found in shares.items() if found is not None}
     if known and len(known) == len(shares):
         with_range["decided_by"] = {"rules": max(0.0, 1 - share - sum(known.values())), **known}

@@ -12,7 +12,7 @@ from evaluator.core.suites.base import Column, IntervalMethod, companions, shown
 from evaluator.scoring.metrics.aggregate import TaskScore, interval_of, metrics_of_runs, summarise_columns
 from evaluator.scoring.metrics.paired import pair_tests, rank_ranges
 from evaluator.scoring.metrics.statistics import wilson
-from evaluator.scoring.metrics.undecided import range_text, ranged, undecided_words
+from evaluator.scoring.metrics.undecided import decider_lines, decider_words, range_text, ranged, undecided_words
 from leaderboard.evaluations.results.figures import marks, shares
 from tests.rings import usual
 
@@ -55,6 +55,33 @@ def test_columns_that_widen_another_one_are_no_columns_of_their_own():
     assert companions([SE, *PARTS, OTHER]) == {"open", "low", "high"}
     assert shown_columns([SE, *PARTS, OTHER]) == (SE, OTHER)
     assert Column.from_json(SE.to_json()) == SE
+
+
+DECIDED = replace(SE, decided_by={"network": "net", "arbiter": "arb"})
+
+
+def test_the_rules_decide_what_nobody_else_does():
+    found = metrics(SE=0.8, open=0.05, low=0.7, high=1.0, net=0.2, arb=0.125)
+    value = ranged(metrics=found, column=DECIDED)
+    assert value is not None
+    assert value["decided_by"] == pytest.approx({"rules": 0.625, "network": 0.2, "arbiter": 0.125})
+    words = "rules 62.5 %, network 20.0 %, arbiter 12.5 %, undecided 5.0 %"
+    assert decider_words(value) == words
+    assert decider_lines(columns=[DECIDED, *PARTS, OTHER], metrics=found) == [f"SE decided by: {words}"]
+
+
+@pytest.mark.parametrize("recorded", [{}, {"net": 0.2}, {"net": 0.2, "arb": None}])
+def test_who_decided_older_results_is_not_recorded(recorded):
+    value = ranged(metrics=metrics(SE=0.8, open=0.05, low=0.7, high=1.0, **recorded), column=DECIDED)
+    assert value is not None
+    assert decider_words(value) == ""
+
+
+def test_columns_of_deciders_are_no_columns_of_their_own():
+    parts = [Column(key=key, label=key, description="", indicator=True, ordered=False) for key in ("net", "arb")]
+    assert shown_columns([DECIDED, *PARTS, *parts, OTHER]) == (DECIDED, OTHER)
+    assert Column.from_json(DECIDED.to_json()) == DECIDED
+    assert Column.from_json(DECIDED.to_json()).decided_by == DECIDED.decided_by
 
 
 def test_a_missing_plan_is_decided():
@@ -161,5 +188,7 @@ def test_undecided_tasks_belong_to_shares_of_judged_plans():
 
 
 def test_a_column_that_was_registered_before_has_no_range():
-    before = {name: value for name, value in OTHER.to_json().items() if name not in {"undecided", "by_rules"}}
+    before = {
+        name: value for name, value in OTHER.to_json().items() if name not in {"undecided", "by_rules", "decided_by"}
+    }
     assert Column.from_json(before) == OTHER

@@ -105,10 +105,12 @@ def test_the_task_page_says_which_text_was_not_understood(client, evaluation):
         store=server_store(split="public"),
     ).pairs[0]
     text = re.sub(r"\s+", " ", html)
-    assert f"“{escape(given.given)}” may or may not mean “{escape(WANTED)}”: “wanted” is not in the lexicon." in text
+    assert f"“{escape(given.given)}” may or may not mean “{escape(WANTED)}”." in text
+    assert "The rules are undecided: “wanted” is not in the lexicon." in text
+    assert "The network was not asked." in text
     assert "<b>wanted</b>" not in html
     assert 'class="mark undecided">SE undecided</span>' in html
-    assert "was asked" not in html
+    assert "By the rules alone" not in html
     assert "undecided</span></dd>" in html
 
 
