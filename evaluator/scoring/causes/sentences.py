@@ -117,7 +117,7 @@ def _undecided(finding: Finding) -> str:
     given, wanted = _quoted(finding.given), _quoted(finding.wanted)
     if not given:
         return ""
-    return f"the rules do not decide whether {given} {f'means {wanted}' if wanted else 'is right'}"
+    return f"the judge does not decide whether {given} {f'means {wanted}' if wanted else 'is right'}"
 
 
 def _wrong_answer(finding: Finding) -> str:

@@ -96,7 +96,7 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
             "right plan, weak expert",
             "The plan is sufficient, but its experts did not reach the gold score.",
         ),
-        Cause.UNDECIDED: _Words("undecided", "The judge's rules do not decide whether the plan's texts are right."),
+        Cause.UNDECIDED: _Words("undecided", "The judge does not decide whether the plan's texts are right."),
         Cause.WRONG_ANSWER: _Words("wrong final answer", "All turns were run; the final answer is not right."),
         Cause.MISLED: _Words("misled by a result", "A right action gave a wrong result that the answer follows."),
         Cause.FAILED_ACTION: _Words("failed action", "An action or program ended in an error that was not corrected."),

@@ -25,7 +25,7 @@ except EgressPolicyError as error:
     raise ImproperlyConfigured(f"{error}.") from None
 try:
     ARBITER = arbiter_from(os.environ)
-    """Settles pairs that the judges' rules leave undecided, or None. Workers must use the same one."""
+    """Settles pairs that rules and network of the judges leave undecided, or None. Workers must use the same one."""
 except ArbiterError as error:
     raise ImproperlyConfigured(f"{error}.") from None
 try:

@@ -52,8 +52,8 @@ UNDECIDED = Finding(cause=Cause.UNDECIDED, given="a boat", wanted="the boat")
         ),
         (
             UNDECIDED,
-            "The rules do not decide whether “a boat” means “the boat”.",
-            "The rules do not decide whether “a boat” is right.",
+            "The judge does not decide whether “a boat” means “the boat”.",
+            "The judge does not decide whether “a boat” is right.",
         ),
         (
             Finding(cause=Cause.WRONG_ANSWER, given="no", wanted="yes"),
