@@ -4,16 +4,18 @@ import json
 
 import pytest
 
+from evaluator.client.verify.rows import columns_of
 from evaluator.core import canonical_json
 from evaluator.core.signatures.envelope import EnvelopeError, PrivateKey, _parsed, open_envelope, seal
 from evaluator.core.signatures.statements import (
+    ColumnFacts,
     KeysStatement,
     TaskEntry,
     WithdrawalStatement,
     rows_that_left,
     tasks_digest,
 )
-from tests.fakes.signed_site import START
+from tests.fakes.signed_site import START, SUITE
 
 ENTRY = {
     "task": "14", "metric": "ViT", "outcome": "scored", "accepted": False, "score": 0.5, "samples": [0.25, 0.75],
@@ -105,3 +107,11 @@ def test_a_row_leaves_a_board_unless_a_later_run_takes_its_place(after, left):
 
 def test_an_earlier_run_in_the_place_of_a_later_one_does_not_explain_it():
     assert rows_that_left(before=[row("a", day=2)], after=[row("b", day=1)]) == ["a"]
+
+
+def test_columns_without_deciders_are_written_as_before_there_were_any():
+    before = SUITE.columns[0]
+    assert "decided_by" not in before.model_dump(mode="json")
+    after = before.model_copy(update={"decided_by": {"network": "net", "arbiter": "arb"}})
+    assert ColumnFacts.model_validate_json(after.model_dump_json(), strict=True) == after
+    assert columns_of(SUITE.model_copy(update={"columns": [after]}))[0].decided_by == after.decided_by
