@@ -62,7 +62,7 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
         return HttpResponseRedirect(f"{request.path}{query}")
     selection = read_selection(request.GET)
     state = board_state(request=request, slug=suite, every=selection.every)
-    is_judged_otherwise = state.snapshot is not None and _is_judged_otherwise(state.snapshot)
+    is_judged_otherwise = state.snapshot is not None and _is_judged_otherwise(state.snapshot, suite=state.suite)
 
     def make() -> HttpResponse:
         context: dict[str, Any] = {"suite": state.suite, "suite_mark": state.texts, "unpublished": state.unpublished}
@@ -91,8 +91,8 @@ def board(request: HttpRequest, suite: str) -> HttpResponse:
     return tagged_page(request=request, parts=[state.mark, is_judged_otherwise], make=make)
 
 
-def _is_judged_otherwise(snapshot: Snapshot) -> bool:
-    return judges_otherwise(suite=snapshot.suite, profile=snapshot.profile, rules=snapshot.profile_digest)
+def _is_judged_otherwise(snapshot: Snapshot, *, suite: Suite) -> bool:
+    return judges_otherwise(suite=suite, profile=snapshot.profile, rules=snapshot.profile_digest)
 
 
 @require_safe
@@ -103,7 +103,7 @@ def snapshot(request: HttpRequest, suite: str, number: int) -> HttpResponse:
     found = find_snapshot(suite=suite, number=number)
     newest = latest_snapshot(suite=found.suite, conditions=conditions_of(found))
     superseded = newest is not None and newest.pk != found.pk
-    is_judged_otherwise = _is_judged_otherwise(found)
+    is_judged_otherwise = _is_judged_otherwise(found, suite=found.suite)
     parts = [name_of(found), texts_of(found.suite), superseded, is_judged_otherwise]
 
     def make() -> HttpResponse:

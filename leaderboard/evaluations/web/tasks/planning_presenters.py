@@ -145,7 +145,8 @@ def _decider(pair: TextPair, *, arbiter: str, thresholds: Callable[[str], Mappin
     if pair.answers or pair.problem:
         found = f": its probability that both mean the same is {answers}." if answers else "."
         return " ".join([f"The network did not decide{found}", pair.problem]).strip()
-    return "The network was not asked."
+    why = ": it gets no text that is the whole request or names a file" if thresholds else ""
+    return f"The network was not asked{why}."
 
 
 def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[tuple[str, str], ...]:

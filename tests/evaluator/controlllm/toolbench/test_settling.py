@@ -145,8 +145,9 @@ def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
     ):  # fmt: skip
         monkeypatch.setattr(judging, "shipped_network", lambda verdict=verdict: FakeArbiter(verdict))
         found = records(arbiter)
-        assert [pair.by for pair in found["QA/0"].pairs] == [by]
-        decided[by] = [found["QA/0"].indicators[f"decided_by_{who}"] for who in ("network", "arbiter")]
+        # The question of QA/0 is the whole request, of which the network is not asked.
+        assert [pair.by for pair in found["image_QA/0"].pairs] == [by]
+        decided[by] = [found["image_QA/0"].indicators[f"decided_by_{who}"] for who in ("network", "arbiter")]
         assert found["count_object/0"].indicators["decided_by_network"] == 0.0
     assert decided == {"network": [1.0, 0.0], "arbiter": [0.0, 1.0], "": [0.0, 0.0]}
 

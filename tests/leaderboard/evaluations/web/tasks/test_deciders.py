@@ -54,3 +54,8 @@ def test_thresholds_are_those_of_the_network_that_decided(verdict, side):
     limit = shipped_network().thresholds("question")[verdict]
     (shown,) = shown_pairs(record, has_present_rules=True)
     assert shown.decider.endswith(f" is 0.9731, and {limit:g} or {side} is enough for this verdict.")
+
+
+def test_a_text_that_the_network_does_not_get_is_said_to_be_one():
+    (shown,) = shown_pairs(record_of(), has_present_rules=True)
+    assert shown.decider == "The network was not asked: it gets no text that is the whole request or names a file."
