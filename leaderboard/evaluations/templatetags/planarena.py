@@ -94,7 +94,8 @@ def seconds(value: float | None) -> str:
 @register.filter
 def tokens(usage: PlannerCall | Mapping[str, float | None] | None) -> str:
     """The tokens of a call, or means per task; empty if none are reported."""
-    if usage is None:
+    # Templates pass an empty text for a task without a record.
+    if not usage:
         return ""
     return figures.tokens_in_words(usage if isinstance(usage, Mapping) else usage.model_dump())
 
