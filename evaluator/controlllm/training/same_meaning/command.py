@@ -109,7 +109,7 @@ def card(folder: Path) -> str:
 
 def _commands(record: Mapping[str, Any]) -> list[str]:
     """The commands of all runs, with the share of pairs by hand, which changed between them."""
-    before = record["before"]
+    before = record.get("before")
     commands = [] if before is None else _commands(before)
     for number, run in enumerate(record["runs"]):
         command = f"planarena train same-meaning --steps {run['steps']} --seed {record['seed']}"

@@ -36,17 +36,25 @@ def probabilities(pairs: Sequence[TextPair], *, network: SameMeaning) -> list[fl
 def thresholds(pairs: Sequence[TextPair], *, scores: Sequence[float]) -> dict[str, dict[str, float]]:
     """For each kind the lowest probability of `same` and the highest of `different`.
 
-    They are the ones that decide most, of those with at most `FALSE_ACCEPTANCE` and `FALSE_REFUSAL`.
+    They are the ones that decide most, of those with at most `FALSE_ACCEPTANCE` and `FALSE_REFUSAL`. No kind has
+    a lower threshold of `same` than questions, of which there are most pairs.
     """
+    floor = 0.5
     chosen = {}
     for kind in KINDS:
         own = [(score, pair.same) for score, pair in zip(scores, pairs, strict=True) if pair.kind in _TOGETHER[kind]]
-        different = sorted((score for score, same in own if not same), reverse=True)
         equal = sorted(score for score, same in own if same)
-        lowest = round(different[int(FALSE_ACCEPTANCE * len(different))] + 1e-4, 4)
+        lowest = max(_lowest([score for score, same in own if not same]), floor)
+        floor = lowest if kind == KINDS[0] else floor
         highest = round(equal[int(FALSE_REFUSAL * len(equal))] - 1e-4, 4)
-        chosen[kind] = {"same": max(lowest, 0.5), "different": max(min(highest, lowest - 1e-4), 0.0)}
+        chosen[kind] = {"same": lowest, "different": max(min(highest, 0.1), 0.0)}
     return chosen
+
+
+def _lowest(different: Sequence[float]) -> float:
+    """The lowest probability of `same`, from the probabilities of pairs with different meanings."""
+    ordered = sorted(different, reverse=True)
+    return round(ordered[int(FALSE_ACCEPTANCE * len(ordered))] + 1e-4, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
