@@ -138,7 +138,7 @@ def test_the_network_gets_no_text_that_names_a_file_or_is_the_whole_request(monk
 def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
     make_questions_undecided(monkeypatch)
     # Gold plans repeat requests that are one question, and the network is not asked about these.
-    monkeypatch.setattr(judging, "_repeats", lambda request, text: False)  # noqa: ARG005 - named in calls
+    monkeypatch.setattr(judging, "_repeats", lambda request, text: False)
     decided = {}
     for by, verdict, arbiter in (
         ("network", "same", None), ("arbiter", "undecided", FakeArbiter("different")), ("", "undecided", None),
