@@ -17,6 +17,7 @@ from transformers import BertModel
 from evaluator.controlllm.training.same_meaning.generated import TextPair, generated_pairs, noised
 from evaluator.controlllm.training.same_meaning.natural import drawn_pairs, pairs_digest
 from evaluator.core.canonical_json import JsonValue
+from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.scoring.arbiters.network import SYMMETRIC, encoded, open_tokenizer
 from evaluator.training.export import RECORD, checkpoint_of, write_record
@@ -71,8 +72,8 @@ def network_from(base: Path, *, seed: int) -> PairNetwork:
     """The network with pretrained weights, whose embeddings are not trained, and a new head."""
     torch.manual_seed(seed)
     # Eager attention is the fastest for short texts on a CPU.
-    body = BertModel.from_pretrained(
-        base, local_files_only=True, add_pooling_layer=False, attn_implementation="eager",
+    body = load_pretrained(
+        BertModel, folder=base, device="cpu", add_pooling_layer=False, attn_implementation="eager",
         hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
     )  # fmt: skip
     network = PairNetwork(body)
