@@ -33,16 +33,16 @@ def entries() -> Iterator[Mapping[str, ChatEntry]]:
 
 
 @pytest.fixture(scope="module")
-def fates(site: "Site", entries: Mapping[str, ChatEntry]) -> "dict[str, Fate]":
+def outcomes(site: "Site", entries: Mapping[str, ChatEntry]) -> "dict[str, Fate]":
     from tests.hostile.site import User
 
     user = User(site.arena, "ada", suite=SUITE.slug)
     found = {name: user.enter_by_form({}, **entry.planner) for name, entry in entries.items()}
     found["gold"] = user.enter({"name": "gold-plans", "kind": "bundled", "bundled_name": "gold"})
     until = time.monotonic() + SECONDS
-    for fate in found.values():
-        assert fate.evaluation, fate.refused
-        site.finish(fate, user=user, until=until, every=0.5)
+    for outcome in found.values():
+        assert outcome.evaluation, outcome.refused
+        site.finish(outcome, user=user, until=until, every=0.5)
     user.close()
     return found
 
@@ -53,17 +53,17 @@ def board_of(site: "Site") -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", [*SERVICES, NATIVE])
-def test_every_service_scores_as_the_gold_plans(fates: "dict[str, Fate]", name: str):
-    fate, gold = fates[name], fates["gold"]
-    assert fate.state == "completed", fate.reason
-    assert len(fate.rows) == len(SUITE.tasks)
-    scores = {row["task"]: (row["outcome"], row["score"]) for row in fate.rows}
+def test_every_service_scores_as_the_gold_plans(outcomes: "dict[str, Fate]", name: str):
+    outcome, gold = outcomes[name], outcomes["gold"]
+    assert outcome.state == "completed", outcome.reason
+    assert len(outcome.rows) == len(SUITE.tasks)
+    scores = {row["task"]: (row["outcome"], row["score"]) for row in outcome.rows}
     assert scores == {row["task"]: (row["outcome"], row["score"]) for row in gold.rows}
     assert {outcome for outcome, _ in scores.values()} == {"scored"}
 
 
-def test_the_board_has_a_row_of_each_with_the_figures_of_gold(site: "Site", fates: "dict[str, Fate]"):
-    assert fates
+def test_the_board_has_a_row_of_each_with_the_figures_of_gold(site: "Site", outcomes: "dict[str, Fate]"):
+    assert outcomes
     site.arena.wait_for(lambda: board_of(site).keys() >= {*SERVICES, NATIVE, "gold-plans"}, what="rows", seconds=30)
     rows = board_of(site)
     for name in (*SERVICES, NATIVE):
@@ -71,6 +71,6 @@ def test_the_board_has_a_row_of_each_with_the_figures_of_gold(site: "Site", fate
         assert rows[name]["readable"]["mean"] == 1.0
 
 
-def test_errors_of_the_gateway_were_retried(entries: Mapping[str, ChatEntry], fates: "dict[str, Fate]"):
-    assert fates
+def test_errors_of_the_gateway_were_retried(entries: Mapping[str, ChatEntry], outcomes: "dict[str, Fate]"):
+    assert outcomes
     assert len(entries[GATEWAY].service.requests) >= len(SUITE.tasks) * 9 // 8

@@ -155,7 +155,7 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
 
 
 def best_of(*, suite: Suite, task: ToolTask, judged: JudgedPlan, alternatives: Sequence[object]) -> float:
-    """`SE_best`: SE of the best of a plan and its alternatives, whose SE is the lower end by the rules.
+    """`SE_best`: SE of the best of a plan and its alternatives, which no arbiter settles.
 
     Beside a plan without steps, which abstains, alternatives are ignored: no plan could meet the request.
 

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "same_meaning"
 NAME = "same-meaning"
-VERSION = "network/1"
+VERSION = "network/2"
 """Increment it whenever verdicts may change for the same files."""
 SYMMETRIC = frozenset({"question", "prompt", "text"})
 """Kinds that are read in both orders, of which the lower probability counts."""
 MOST_TOKENS = 256
 """Of both texts together; longer ones are not settled."""
+_UNREADABLE = f"The texts have more than {MOST_TOKENS} pieces of words, or characters that the network does not know."
 _WITH_REQUEST = frozenset({"object", "ask", "action"})
 """Kinds for which the network also reads the request, which may have attributes of the object."""
 _MOST_OF_REQUEST = 300
 """Characters."""
-_CACHE_SIZE = 100_000
+_UNKNOWN = "[UNK]"
+_CACHE_SIZE = 50_000
 
 
 def encoded(*, kind: str, request: str, wanted: str, given: str, tokenizer: "Tokenizer") -> tuple[list[int], list[int]]:
@@ -43,8 +45,13 @@ def encoded(*, kind: str, request: str, wanted: str, given: str, tokenizer: "Tok
     first = f"{kind}: {wanted}"
     if kind in _WITH_REQUEST and request:
         first += f" | {request[:_MOST_OF_REQUEST]}"
-    encoding = tokenizer.encode(first, given)
+    encoding = tokenizer.encode(_encodable(first), _encodable(given))
     return encoding.ids, encoding.type_ids
+
+
+def _encodable(text: str) -> str:
+    # JSON may have lone surrogates, which the tokenizer refuses.
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def open_tokenizer(folder: Path) -> "Tokenizer":
@@ -64,7 +71,7 @@ class SameMeaning:
         self._folder = folder
         self._thresholds: Mapping[str, Mapping[str, float]] = json.loads((folder / "thresholds.json").read_text())
         self._loaded: tuple[Any, Tokenizer] | None = None
-        self._cache: LRUCache[tuple[str, ...], Settled] = LRUCache(maxsize=_CACHE_SIZE)
+        self._cache: LRUCache[bytes, Settled] = LRUCache(maxsize=_CACHE_SIZE)
 
     def identity(self) -> Mapping[str, JsonValue]:
         """See `Arbiter`."""
@@ -81,7 +88,9 @@ class SameMeaning:
 
     def _settle(self, question: Question) -> Settled:
         request = question.request if question.kind in _WITH_REQUEST else ""
-        key = (question.kind, request, question.wanted, question.given)
+        parts = (question.kind, request, question.wanted, question.given)
+        # Not the texts, which are a stranger's and long.
+        key = hashlib.sha256(repr(parts).encode()).digest()
         if (settled := self._cache.get(key)) is None:
             settled = self._cache[key] = self._decided(question)
         return settled
@@ -94,7 +103,7 @@ class SameMeaning:
             )
         probability = self.probability(question)
         if probability is None:
-            return Settled(verdict="undecided", problem=f"The texts have more than {MOST_TOKENS} pieces of words.")
+            return Settled(verdict="undecided", problem=_UNREADABLE)
         answers = (f"{probability:.4f}",)
         if probability >= thresholds["same"]:
             return Settled(verdict="same", answers=answers)
@@ -104,7 +113,7 @@ class SameMeaning:
         return Settled(verdict="undecided", answers=answers, problem=f"The network's probability is {between}.")
 
     def probability(self, question: Question) -> float | None:
-        """The probability that both texts have the same meaning, in [0, 1]; None if they are too long."""
+        """The probability that both texts have the same meaning, in [0, 1]; None if the network cannot read them."""
         import numpy as np
 
         if self._loaded is None:
@@ -117,7 +126,8 @@ class SameMeaning:
             encoded(kind=question.kind, request=question.request, wanted=first, given=second, tokenizer=tokenizer)
             for first, second in orders
         ]
-        if len(rows[0][0]) > MOST_TOKENS:
+        # Texts in an unknown script all look alike.
+        if len(rows[0][0]) > MOST_TOKENS or tokenizer.token_to_id(_UNKNOWN) in rows[0][0]:
             return None
         # One pair at a time, so that rounding does not depend on other pairs; both orders have the same length.
         ids, types = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))

@@ -231,7 +231,7 @@ def words_of_prompts() -> frozenset[str]:
 
 @cache
 def words_of_announcing() -> frozenset[str]:
-    """Base forms of what may announce a message to a language model."""
+    """Base forms of words that may introduce a message to a language model."""
     return frozenset(lemma(word) for word in words_of("plain_words")["announcing"])
 
 

@@ -115,6 +115,7 @@ def _commands(record: Mapping[str, Any]) -> list[str]:
         command = f"planarena train same-meaning --steps {run['steps']} --seed {record['seed']}"
         command += "" if before is None or number else " --start FOLDER"
         command += " --resume" if number else ""
+        command += "" if run["stop_after"] is None else f" --stop-after {run['stop_after']}"
         commands.append(f"`{command}` ({100 * record['natural']:.0f} % by hand, pairs {record['pairs'][:12]})")
     return commands
 

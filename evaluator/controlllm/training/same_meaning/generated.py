@@ -1,8 +1,8 @@
 """Pairs of texts from a grammar: two wordings of one meaning, or of two meanings that differ in one point.
 
-A meaning is a key of `questions.toml` or `texts.toml` with phrases in its slots. Each phrase is worded anew in each
-text, with synonyms of `words.toml`. Different meanings differ in one of: key, head noun, quality or place of a phrase,
-verb, or the order of two phrases.
+A meaning is a key of `questions.toml` or `texts.toml` with phrases in its slots. Each text picks its own synonyms from
+`words.toml`. Different meanings differ in one of: key, head noun, quality or place of a phrase, verb, or the order of
+two phrases.
 """
 
 import random
@@ -124,10 +124,9 @@ class Meaning:
     words: Mapping[str, Any] = field(default_factory=dict)
     """Verbs (`V`, `D`), relations (`R`), comparisons (`C`)."""
 
-    def text(self, rng: random.Random, *, but: str = "") -> str:
-        """A wording; not that of the template `but` if there is another one."""
-        templates = _table("questions")[self.table][self.key]
-        template = rng.choice([one for one in templates if one != but] or templates)
+    def text(self, rng: random.Random) -> str:
+        """A wording."""
+        template = rng.choice(_table("questions")[self.table][self.key])
         return self.filled(worded(template, rng), rng)
 
     def filled(self, template: str, rng: random.Random) -> str:

@@ -69,6 +69,23 @@ def test_onnxruntime_and_torch_agree_up_to_the_rounding_of_weights(exported):
         assert runtime.probability(asked) == pytest.approx(expected, abs=0.01)
 
 
+@pytest.mark.parametrize(
+    "given", ["a \ud800 dog", "\ud800", "\x00", "", " ", "dog " * 400, "\N{GRINNING FACE}", "\u0e2b\u0e21\u0e32"]
+)
+def test_no_text_makes_the_network_raise_or_accept(given):
+    (settled,) = SameMeaning().settle([Question(kind="question", wanted="What is it?", given=given)])
+    assert settled.verdict != "same"
+
+
+def test_texts_in_an_unknown_script_are_not_taken_for_each_other():
+    asked = Question(
+        kind="question", wanted="\N{GRINNING FACE} \u0e2b\u0e21\u0e32", given="\N{CRYING FACE} \u0e41\u0e21\u0e27"
+    )
+    (settled,) = SameMeaning().settle([asked])
+    assert (settled.verdict, settled.answers) == ("undecided", ())
+    assert "characters that the network does not know" in settled.problem
+
+
 def weights_of(path):
     """The float32 weights of an exported network."""
     stored = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
