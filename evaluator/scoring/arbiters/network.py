@@ -138,7 +138,7 @@ def _load(folder: Path) -> tuple[Any, "Tokenizer"]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # More threads do not pay for one pair, and spinning ones would take time from the worker's other work.
+    # A pair is too small for more threads, and spinning ones would take time from the worker's other work.
     options.intra_op_num_threads = 2
     options.inter_op_num_threads = 1
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
