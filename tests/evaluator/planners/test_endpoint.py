@@ -244,9 +244,7 @@ def test_retry_after_is_honoured_as_seconds_or_a_date_within_bounds():
 
 
 def test_an_unreachable_endpoint_is_unavailable():
-    with endpoint((200, GOOD)) as (url, _):
-        pass
-    error = failure(url)
+    error = failure("http://127.0.0.1:9/plan")  # another test may get the port of an ended server
     assert error.reason is Reason.ENDPOINT_UNAVAILABLE
     assert error.call.tries == 4
 
