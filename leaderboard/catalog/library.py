@@ -405,6 +405,16 @@ def conditions_of(suite: Suite, *, choice: DataChoice = USUAL_DATA) -> RunCondit
     )
 
 
+def digests_today(row: Any) -> tuple[str, str]:
+    """The digests of rules and data under which this release measures an evaluation that may have those of another.
+
+    Raises:
+        NotReadyError: profile or data cannot be read, or the season's seed is not the announced one.
+    """
+    rules = library().rules_digest(suite=row.suite.slug, profile=row.profile)
+    return rules, data_digest(suite=row.suite, profile=row.profile, split=row.split, season=row.season_id)
+
+
 def open_split(suite: Suite) -> str:
     """The suite's first split, whose data are open."""
     return str(suite.conditions["splits"][0])

@@ -107,6 +107,11 @@ class EvaluationReason(models.TextChoices):
     CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by {who}."
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."
+    OTHER_RULES = (
+        "other_rules",
+        "Failed: the site was upgraded, and its new release asks or scores otherwise than the one under which part of "
+        "the tasks were measured. Please submit again.",
+    )
     STALLED = "stalled", "Failed: no task ended within {hours} hours. Please submit again."
     CANARY_FAILED = (
         "canary_failed",

@@ -20,6 +20,8 @@ class Action(Enum):
     """Make sure that a worker runs for the waiting shards."""
     LOSE_ATTEMPTS = auto()
     """Take shards from lost workers."""
+    FOLLOW_RELEASE = auto()
+    """No worker of this release takes the evaluation: it is measured under today's rules, or fails."""
     GIVE_UP_SHARDS = auto()
     """End shards that are out of tries: their tasks become `infra_fault`."""
     SETTLE_CANARY = auto()
@@ -92,6 +94,8 @@ class View:
     """Whether the launcher knows of a live worker for this evaluation."""
     awaited: EvaluationReason | None = None
     """What its waiting shards wait for, if not for a worker of the site."""
+    is_outdated: bool = False
+    """Whether it waits for workers under tasks, rules or data that are not those of this release."""
     unsettled: bool = False
     """Whether this is a verification without a verdict."""
 
@@ -105,7 +109,9 @@ def decide(view: View) -> Step:
     if view.state == EvaluationState.AGGREGATING:
         return Step(action=Action.FAIL if _overdue(view) else Action.SUMMARISE)
     if view.state == EvaluationState.QUEUED:
-        return Step(action=Action.FAIL if _overdue(view) else Action.LAUNCH)
+        if _overdue(view):
+            return Step(action=Action.FAIL)
+        return Step(action=Action.FOLLOW_RELEASE if view.is_outdated else Action.LAUNCH)
     gone = [attempt for attempt in view.live_attempts if attempt.is_gone(view.now)]
     if gone:
         lost = tuple(steps.LostAttempt(attempt.id, attempt.worker_dead, attempt.disrupted) for attempt in gone)
@@ -116,6 +122,8 @@ def decide(view: View) -> Step:
         return Step(action=Action.SETTLE_CANARY)
     if not view.open_shards:
         return Step(action=Action.AGGREGATE)
+    if view.is_outdated and not view.live_attempts:
+        return Step(action=Action.FOLLOW_RELEASE)
     if _overdue(view):
         return Step(action=Action.WAIT_LONGER if view.lacks_worker else Action.FAIL)
     if view.pending_shards and not view.worker_runs:

@@ -21,6 +21,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Now
 
 from gpu_jobs.launchers.base import Launcher, Liveness, PoolsWorkers, TendsPools
+from leaderboard.catalog.library import NotReadyError, digests_today
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import (
     Attempt,
@@ -96,6 +97,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
     with_worker = {evaluation.pk for evaluation in active if worker_runs(evaluation, launching=launching)}
     awaited = awaited_of([pk for pk, counts in shards.items() if counts["pending"] and pk not in with_worker])
     attempts = _attempts_of([pk for pk, counts in shards.items() if counts["leased"]], launching=launching)
+    outdated = _outdated_among(evaluations)
     verifications = [evaluation.pk for evaluation in evaluations if evaluation.verifies_id is not None]
     unsettled = verification.open_among(verifications) if verifications else frozenset()
     views = {}
@@ -105,6 +107,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
             state=EvaluationState(evaluation.state),
             deadline=evaluation.state_deadline,
             unsettled=evaluation.pk in unsettled,
+            is_outdated=evaluation.pk in outdated,
         )
         if evaluation.state in states.LAUNCHED:
             counts = shards.get(evaluation.pk, _NO_SHARDS)
@@ -121,6 +124,35 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
             )
         views[evaluation.pk] = view
     return views
+
+
+def _outdated_among(evaluations: Sequence[Evaluation]) -> frozenset[UUID]:
+    """Those that wait for workers under other tasks, rules or data than this release's.
+
+    During an upgrade processes and workers of both releases run: what a worker of the other one takes is left alone.
+    """
+    today: dict[tuple[int, str, str, str | None], tuple[str, str] | None] = {}
+    outdated = set()
+    for evaluation in evaluations:
+        if evaluation.state not in states.LEASABLE:
+            continue
+        key = (evaluation.suite_id, evaluation.profile, evaluation.split, evaluation.season_id)
+        if key not in today:
+            try:
+                today[key] = digests_today(evaluation)
+            except NotReadyError:
+                # What is missing may come back; new submissions are refused until then.
+                today[key] = None
+        own = (evaluation.profile_digest, evaluation.data_digest)
+        is_todays = today[key] in {None, own} and evaluation.suite.current
+        if is_todays:
+            continue
+        since = evaluation.now - _RECENT  # type: ignore[attr-defined]  # annotated by `_evaluations`
+        # Attempts of workers that refused it have failed.
+        done = Attempt.objects.filter(shard__evaluation=evaluation, state=AttemptState.COMPLETED, ended_at__gte=since)
+        if not done.exists():
+            outdated.add(evaluation.pk)
+    return frozenset(outdated)
 
 
 def _evaluations() -> QuerySet[Evaluation]:
@@ -198,6 +230,8 @@ def _act(*, step: Step, evaluation: Evaluation, launching: Launcher) -> bool:
             return steps.ensure_worker(evaluation=evaluation, launching=launching, awaited=step.awaited)
         case Action.LOSE_ATTEMPTS:
             return steps.lose_attempts(step.attempts)
+        case Action.FOLLOW_RELEASE:
+            return steps.follow_release(evaluation)
         case Action.GIVE_UP_SHARDS:
             return steps.give_up_shards(evaluation=evaluation, shard_ids=step.shards)
         case Action.SETTLE_CANARY:

@@ -13,8 +13,10 @@ from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.scoring.readability import Reading
 from gpu_jobs.launchers.base import Launcher, LaunchError
 from gpu_jobs.tracing.spans import span
-from leaderboard.catalog.library import library
+from leaderboard.catalog.library import digests_today, library
 from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
     Evaluation,
     EvaluationReason,
     EvaluationState,
@@ -115,6 +117,31 @@ def give_up_shards(*, evaluation: Evaluation, shard_ids: Sequence[int]) -> bool:
             )
             changed = True
     return changed
+
+
+def follow_release(evaluation: Evaluation) -> bool:
+    """Measure a waiting evaluation under the rules of this release, whose workers would refuse it under others.
+
+    It fails if tasks of it have ended, since no score may mix rules, if its tasks are not asked any more, and if it
+    repeats tasks of another evaluation.
+    """
+    with transaction.atomic():
+        locked = lock_evaluation(evaluation.pk)
+        if (locked.state, locked.attempt) != (evaluation.state, evaluation.attempt):
+            return False
+        if Attempt.objects.filter(shard__evaluation=locked, state=AttemptState.LIVE).exists():
+            return False
+        repeats = locked.verifies_id is not None or locked.member_of_id is not None
+        if repeats or not locked.suite.current or locked.results.exists():
+            return advance(locked, target=EvaluationState.FAILED, reason=EvaluationReason.OTHER_RULES)
+        rules, data = digests_today(locked)
+        Evaluation.runs.filter(pk=locked.pk).update(
+            profile_digest=rules,
+            data_digest=data,
+            provenance={**locked.provenance, "profile_digest": rules, "data_digest": data},
+        )
+    logger.info("evaluation %s is measured under the rules of this release", evaluation.pk)
+    return True
 
 
 def settle_canary(evaluation: Evaluation) -> bool:

@@ -49,6 +49,7 @@ _COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _WHY_IMPOSSIBLE: Mapping[str, str] = {
     EvaluationReason.CANARY_FAILED: "the planner answered neither canary task.",
     EvaluationReason.NO_WORKER: "no worker of this site took the tasks.",
+    EvaluationReason.OTHER_RULES: "this site asks or scores otherwise since it was upgraded.",
     EvaluationReason.STALLED: "no task finished within the time limit.",
 }
 """Why the second evaluation ended without results, as the end of a sentence."""

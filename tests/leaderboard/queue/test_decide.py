@@ -28,6 +28,7 @@ WAITING = {"open_shards": 2, "pending_shards": 2}
 DECISIONS = [
     *((state, {"deadline": PAST, "pending_shards": 1}, Action.NOTHING) for state in sorted(states.FINAL)),
     ("queued", {}, Action.LAUNCH),
+    ("queued", {"is_outdated": True}, Action.FOLLOW_RELEASE),
     *((state, {"deadline": PAST, "open_shards": 1}, Action.FAIL) for state in ("queued", "running", "aggregating")),
     # Waiting for a worker never fails, however long it lasts.
     ("launching", {"deadline": None, **WAITING}, Action.ENSURE_WORKER),
@@ -49,6 +50,10 @@ DECISIONS = [
             ({**WAITING, "canary_ended": True}, Action.SETTLE_CANARY),
             # All shards are done.
             ({"deadline": PAST}, Action.AGGREGATE),
+            ({"is_outdated": True}, Action.AGGREGATE),
+            ({**WAITING, "is_outdated": True}, Action.FOLLOW_RELEASE),
+            # A worker of the other release may finish what it holds.
+            ({"open_shards": 1, "live_attempts": (attempt(),), "is_outdated": True}, Action.NOTHING),
         )
     ),
 ]
