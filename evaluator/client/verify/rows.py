@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -337,10 +338,14 @@ def _column(facts: ColumnFacts) -> Column:
 
 def score_of(task: TaskEntry) -> TaskScore:
     """What a board needs of a signed result."""
-    return TaskScore(
-        task=task.task, metric=task.metric, outcome=Outcome(task.outcome), score=task.score, indicators=task.indicators,
-        samples=tuple(task.samples), sample_indicators=task.sample_indicators,
+    first, *further = (
+        TaskScore(
+            task=task.task, metric=task.metric, outcome=Outcome(run.outcome), score=run.score,
+            indicators=run.indicators, samples=tuple(run.samples), sample_indicators=run.sample_indicators,
+        )
+        for run in (task, *task.further)
     )  # fmt: skip
+    return replace(first, further=tuple(further))
 
 
 def _differing_metrics(

@@ -42,7 +42,11 @@ _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
 _USUAL_PLACEHOLDER = "withdrawn"
 _LATER_FIELDS = frozenset({"agreements", "random_plans"})
 """Fields of a board's summary that the first signed summaries lack."""
+_LATER_FACTS = frozenset({"cached_tokens", "further"})
+"""Fields of a task's entry that are absent where they say nothing."""
 _MOST_DECIDERS = 10
+MOST_FURTHER_RUNS = 100
+"""Further runs of one task in a statement."""
 
 
 class Shape(BaseModel):
@@ -339,6 +343,17 @@ class KeyStatement(Statement):
     """From when on the new key signs, and the one before it no more."""
 
 
+class FurtherRun(Shape):
+    """How a task ended when the planner was asked again; fields as in `TaskEntry`."""
+
+    outcome: Literal["scored", "planner_fault", "infra_fault", "not_run", "cancelled"]
+    score: FiniteFloat | None
+    samples: list[FiniteFloat]
+    indicators: dict[_Text, FiniteFloat]
+    sample_indicators: dict[_Text, list[FiniteFloat]]
+    record: Digest | None
+
+
 class TaskEntry(Shape):
     """How one task ended."""
 
@@ -361,12 +376,14 @@ class TaskEntry(Shape):
     """`record_commitment` of the task's record; None if the task never ran."""
     cached_tokens: int | None = None
     """Those of the prompt that were read from a cache; absent if none are reported."""
+    further: Annotated[tuple[FurtherRun, ...], Field(max_length=MOST_FURTHER_RUNS)] = ()
+    """The further runs of a task that was asked again, in order; absent if it was asked once."""
 
     @model_serializer(mode="wrap")
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         # Keeps the digests of tasks without them unchanged.
         fields: dict[str, object] = handler(self)
-        return {name: value for name, value in fields.items() if name != "cached_tokens" or value is not None}
+        return {name: value for name, value in fields.items() if name not in _LATER_FACTS or value not in (None, (), [])}
 
 
 class RowDigests(Shape):

@@ -12,6 +12,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Column, IntervalMethod, Suite
 from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
+from evaluator.scoring.metrics.runs import RepeatedScores
 from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, wilson
 
 OVERALL = "overall"
@@ -33,6 +34,8 @@ class TaskScore:
     """The score of each sample, in order; empty if the plan was judged or not executed."""
     sample_indicators: Mapping[str, Sequence[float]] = field(default_factory=dict)
     """The values of indicators that depend on the sample, in the order of the samples."""
+    further: "tuple[TaskScore, ...]" = ()
+    """The same task in further runs of the planner; empty if it was asked once."""
 
     @classmethod
     def of(cls, record: ResultRecord) -> "TaskScore":
@@ -173,6 +176,28 @@ def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -
         return lower
     upper = _counting(column=column, results=results, upper=True)
     return replace(lower, high=_interval(column=column, counting=upper, samples=samples).high)
+
+
+def repeated_scores(
+    *, column: Column, results: Sequence[TaskScore], is_declared: bool = False, upper: bool = False
+) -> RepeatedScores:
+    """The values of a column in all runs of the tasks that were asked again (`TaskScore.further`).
+
+    Args:
+        column: the column.
+        results: results of the first run of all tasks.
+        is_declared: whether the planner is declared, or known, to answer equal requests alike.
+        upper: whether undecided tasks count as the better value instead of 0.
+    """
+    factors = _factors(column=column, results=results)
+    by_task = {}
+    for result in results if factors is not None else ():
+        values = [_value(column=column, result=run, upper=upper) for run in (result, *result.further)]
+        known = tuple(value for value in values if value is not None)
+        if values[0] is not None and len(known) > 1:
+            factor = (factors or {}).get(result.metric, 1.0)
+            by_task[result.task] = tuple(value * factor for value in known)
+    return RepeatedScores(by_task, is_declared=is_declared)
 
 
 def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
