@@ -20,6 +20,7 @@ from evaluator.core.signatures.statements import (
     NAMES,
     ColumnFacts,
     EvaluationStatement,
+    FurtherRun,
     RowDigests,
     SnapshotStatement,
     SuiteFacts,
@@ -338,12 +339,13 @@ def _column(facts: ColumnFacts) -> Column:
 
 def score_of(task: TaskEntry) -> TaskScore:
     """What a board needs of a signed result."""
+    runs: list[TaskEntry | FurtherRun] = [task, *task.further]
     first, *further = (
         TaskScore(
             task=task.task, metric=task.metric, outcome=Outcome(run.outcome), score=run.score,
             indicators=run.indicators, samples=tuple(run.samples), sample_indicators=run.sample_indicators,
         )
-        for run in (task, *task.further)
+        for run in runs
     )  # fmt: skip
     return replace(first, further=tuple(further))
 

@@ -383,7 +383,9 @@ class TaskEntry(Shape):
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         # Keeps the digests of tasks without them unchanged.
         fields: dict[str, object] = handler(self)
-        return {name: value for name, value in fields.items() if name not in _LATER_FACTS or value not in (None, (), [])}
+        return {
+            name: value for name, value in fields.items() if name not in _LATER_FACTS or value not in (None, (), [])
+        }
 
 
 class RowDigests(Shape):

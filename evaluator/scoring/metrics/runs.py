@@ -75,9 +75,7 @@ NO_VARIANCE = RunVariance(0.0, math.inf)
 """Of a planner that answers equal requests alike."""
 
 
-def run_variance(
-    repeated: RepeatedScores, *, tasks: int, bounds: Bounds = UNIT, shown: int = 1
-) -> RunVariance | None:
+def run_variance(repeated: RepeatedScores, *, tasks: int, bounds: Bounds = UNIT, shown: int = 1) -> RunVariance | None:
     """The variance of a row's mean if the planner were asked again for the same requests.
 
     Degrees of freedom are those of a scaled chi-squared variable with the estimated mean and variance (Satterthwaite,
