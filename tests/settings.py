@@ -51,5 +51,7 @@ KEEP_PAGES_SECONDS = 0
 KEEP_HEALTH_SECONDS = 0
 # Or moves the time of leases, and asks whose turn it is.
 FAIR_SHARE_RECOUNT_SECONDS = 0
+FURTHER_RUNS = 0
+"""Most tests complete an evaluation with its first run."""
 VERIFY_TASKS = 20
 """Fewer than the suites of the tests have, so that a sample is one."""

@@ -132,6 +132,8 @@ class NewSubmission(BaseModel):
     """Among the submitter's own evaluations."""
     own_worker: bool = False
     """Whether only the submitter's own workers evaluate it; it is not ranked then."""
+    deterministic: bool = False
+    """Whether the planner answers the same request alike in every run, which is checked."""
     visibility: Visibility = "public"
     embargo_until: AwareDatetime | None = None
     """End of the embargo, if there is one."""

@@ -166,6 +166,15 @@ def submit(
             "--own-worker", help="Evaluate it on your own workers only; it is not ranked.", rich_help_panel=SUBMISSION
         ),
     ] = False,
+    deterministic: Annotated[
+        bool,
+        typer.Option(
+            "--deterministic",
+            help="Declare that the planner answers the same request alike in every run: it is asked again for fewer "
+            "tasks, and a different answer contradicts the claim.",
+            rich_help_panel=SUBMISSION,
+        ),
+    ] = False,
     priority: Annotated[
         str,
         typer.Option(
@@ -234,7 +243,7 @@ def submit(
         )  # fmt: skip
         new = NewSubmission(
             planner=entry, suites=suites, team=team, version=planner_version, season=season, own_worker=own_worker,
-            priority=parse_priority(priority),
+            deterministic=deterministic, priority=parse_priority(priority),
             **chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with client_of(url=url, patience=patience, needs_token=True) as client:

@@ -62,3 +62,13 @@ class StrategyWithWeights(Strategy, Protocol):
         """SHA-256 of the weights of each network in hexadecimal, by its name
         (`evaluator.execution.experts.weights`)."""
         ...
+
+
+@runtime_checkable
+class SamplingStrategy(Strategy, Protocol):
+    """A strategy that may ask for replies at a temperature above 0."""
+
+    @property
+    def samples(self) -> bool:
+        """Whether it does with its options."""
+        ...

@@ -15,6 +15,8 @@ class BundledEntry:
     name: str
     description: str
     make: Callable[[Suite], Planner]
+    samples: bool = False
+    """Whether its plans depend on the seed of a run."""
     knows_gold: bool = False
     """Whether its plans disclose gold plans, at least in part."""
     is_for_judged: bool = False

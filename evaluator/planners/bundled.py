@@ -240,6 +240,7 @@ _FURTHER_SEEDS = tuple(
         name=f"random-valid/{seed + 1}",
         description="The same as random-valid with another seed.",
         make=partial(RandomValidPlanner, seed=seed),
+        samples=True,
         is_further_seed=True,
     )
     for seed in range(1, 5)
@@ -255,6 +256,7 @@ _ENTRIES = (
         name="random-valid",
         description="Random chains of tools whose types agree: what type-correctness alone is worth.",
         make=RandomValidPlanner,
+        samples=True,
     ),
     *_FURTHER_SEEDS,
     BundledEntry(name="no-op", description="Calls no tool and hands back what the request gives.", make=NoOpPlanner),

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from evaluator.core.language_model import Ability, LanguageModel
 from evaluator.core.planner import Planner
+from evaluator.core.strategy import SamplingStrategy
 from evaluator.core.suggestions import likely_name, no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import OPENAGI
@@ -65,6 +66,22 @@ def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
         return strategy_planner_of(strategy=strategy, model=model, name=name, modules=modules)
     except (ModelNameError, ScriptError, UnfitModelError) as error:
         raise PlannerNameError(str(error).rstrip(".")) from error
+
+
+def samples_replies(name: str) -> bool:
+    """Whether the planner of this name samples, so that its plans depend on the seeds of a run (`reseeded`): a strategy
+    that asks for replies at a temperature above 0, or a bundled planner with seeds. Unknown names do not."""
+    if name in bundled_names():
+        return BUNDLED[name].samples
+    base, _, option = split_name(name)[0].partition("@")
+    entry = strategies().get(base)
+    if entry is None:
+        return False
+    try:
+        strategy = entry.make(option=option) if option else entry.make()
+    except ValueError:
+        return False
+    return isinstance(strategy, SamplingStrategy) and strategy.samples
 
 
 ANCHORS = "Anchors of every board"

@@ -104,7 +104,14 @@ class EvaluationReason(models.TextChoices):
         "{count} of {total} tasks could not be repeated because of infrastructure faults: {detail}",
     )
     MEMBER_MEASURED = "member_measured", "Completed as part of a reliability profile. No board shows it."
+    ASKED_AGAIN = (
+        "asked_again",
+        "All tasks have finished. The planner is asked again for {count} of them, drawn at random, to measure how much "
+        "it varies. The scores follow.",
+    )
+    FURTHER_RUN = "further_run", "Completed as a further run of another evaluation. No board shows it."
     CANCELLED_BY_OWNER = "cancelled_by_owner", "Cancelled by {who}."
+    CANCELLED_TOO = "cancelled_too", "Cancelled with the evaluation of which it is a further run."
     ABANDONED = "abandoned", "Cancelled: its owner did not resume or accept its failed tasks within {days} days."
     NO_WORKER = "no_worker", "Failed: no worker took its tasks within {hours} hours. Please submit again."
     OTHER_RULES = (
@@ -171,6 +178,8 @@ class Submission(models.Model):
     """The submitter's name for the version of the planner, such as a commit. Versions of one planner are one family."""
     embargo_until = models.DateTimeField(null=True)
     """When the embargo ends; null without one."""
+    deterministic = models.BooleanField(default=False, db_default=False)
+    """Whether the submitter declares that the planner answers the same request alike in every run. It is checked."""
     public_since = models.DateTimeField(null=True)
     """When it became public; null if it was public from the start, or is not public yet."""
 
@@ -228,8 +237,8 @@ class EvaluationState(models.TextChoices):
 class SubmittedEvaluations(models.Manager["Evaluation"]):
     """Evaluations that were submitted, for lists and boards.
 
-    All other rows belong to one of these: verifications, and members of reliability profiles. They run some or all of
-    its tasks and are reached only from its pages.
+    All other rows belong to one of these: verifications, further runs, and members of reliability profiles. They run
+    some or all of its tasks and are reached only from its pages.
     """
 
     def get_queryset(self) -> models.QuerySet["Evaluation"]:
@@ -248,7 +257,10 @@ class Evaluation(MeasuringConditions):
     verifies = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
     """The evaluation of which this one repeats a sample of tasks (`queue/verification.py`), if any."""
     member_of = models.ForeignKey("self", on_delete=models.CASCADE, null=True, related_name="+")
-    """The evaluation to whose reliability profile this one belongs (`reliability`), if any."""
+    """The evaluation to whose reliability profile this one belongs (`reliability`), or of which it is a further run on
+    drawn tasks (`queue/further_runs.py`), if any."""
+    is_further_run = models.BooleanField(default=False, db_default=False)
+    """Whether a member is a further run on drawn tasks, which the evaluation waits for; False: of a profile."""
     perturbation = models.CharField(max_length=40, blank=True, default="", db_default="")
     """The perturbation of a member's requests (`evaluator.reliability.perturbations`); empty for unchanged requests."""
     repetition = models.PositiveSmallIntegerField(default=1, db_default=1)
@@ -317,13 +329,17 @@ class Evaluation(MeasuringConditions):
                 name="one_verification_at_a_time",
             ),
             models.UniqueConstraint(
-                fields=["member_of", "perturbation", "repetition"],
+                fields=["member_of", "is_further_run", "perturbation", "repetition"],
                 condition=~models.Q(state__in=["failed", "cancelled"]),
-                name="one_member_for_each_condition",
+                name="one_member_for_each_kind_and_condition",
             ),
             models.CheckConstraint(
                 condition=models.Q(member_of__isnull=False, verifies=None) | models.Q(perturbation="", repetition=1),
                 name="only_members_are_perturbed_or_repeated",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(is_further_run=False) | models.Q(member_of__isnull=False, perturbation=""),
+                name="further_runs_are_unperturbed_members",
             ),
             models.CheckConstraint(
                 condition=~models.Q(state="completed") | models.Q(summary__isnull=False),
@@ -361,7 +377,12 @@ class Evaluation(MeasuringConditions):
     @property
     def members(self) -> models.QuerySet["Evaluation"]:
         """The runs that its reliability profile is measured from, the oldest first."""
-        return Evaluation.runs.filter(member_of=self).order_by("created", "pk")
+        return Evaluation.runs.filter(member_of=self, is_further_run=False).order_by("created", "pk")
+
+    @property
+    def further_runs(self) -> models.QuerySet["Evaluation"]:
+        """Its further runs on drawn tasks, in the order of their numbers."""
+        return Evaluation.runs.filter(member_of=self, is_further_run=True).order_by("repetition", "created", "pk")
 
     def in_words(self) -> str:
         """The planner and the suite in words."""

@@ -250,8 +250,9 @@ def check_tasks(*, reader: Reader | None, of: MeasuringConditions) -> None:
 
 def shows_parts(*, reader: Reader | None, of: Evaluation) -> bool:
     """Whether a reader sees means, causes and groups of an evaluation besides those of its summary. Until it completes,
-    they reveal single tasks, because they cover few tasks or change with each task."""
-    return of.state == EvaluationState.COMPLETED or not withholds_tasks(reader=reader, of=of)
+    they reveal single tasks, because they cover few tasks or change with each task; so do those of further runs."""
+    is_whole = of.state == EvaluationState.COMPLETED and not of.is_further_run
+    return is_whole or not withholds_tasks(reader=reader, of=of)
 
 
 def records_are_open(evaluation: Evaluation) -> bool:

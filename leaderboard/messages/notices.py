@@ -44,8 +44,8 @@ _WHAT_TO_DO = {
 def notify_owner(event: Entered) -> None:
     """Enqueue the messages for an evaluation's new state, within the transaction of the transition.
 
-    Verifications send none: `notify_of_verdict` reports their verdict. Members of a reliability profile only send
-    messages that need the owner's action.
+    Verifications send none: `notify_of_verdict` reports their verdict. Further runs and members of a reliability
+    profile only send messages that need the owner's action.
     """
     if event.state not in BY_WEBHOOK:
         return

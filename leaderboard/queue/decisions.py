@@ -96,6 +96,8 @@ class View:
     """What its waiting shards wait for, if not for a worker of the site."""
     is_outdated: bool = False
     """Whether it waits for workers under tasks, rules or data that are not those of this release."""
+    awaits_runs: bool = False
+    """Whether a further run of it has not ended."""
     unsettled: bool = False
     """Whether this is a verification without a verdict."""
 
@@ -107,6 +109,8 @@ def decide(view: View) -> Step:
     if view.state == EvaluationState.ON_HOLD:
         return Step(action=Action.ABANDON if _overdue(view) else Action.NOTHING)
     if view.state == EvaluationState.AGGREGATING:
+        if view.awaits_runs:
+            return Step(action=Action.NOTHING)
         return Step(action=Action.FAIL if _overdue(view) else Action.SUMMARISE)
     if view.state == EvaluationState.QUEUED:
         if _overdue(view):

@@ -34,7 +34,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.states import note_progress
 from leaderboard.platform.coordination.locks import exclusive
-from leaderboard.queue import steps, verification
+from leaderboard.queue import further_runs, steps, verification
 from leaderboard.queue.agents.turns import waiting_for_agent_among
 from leaderboard.queue.decisions import Action, AttemptView, Step, View, decide
 from leaderboard.queue.launching import launcher
@@ -98,6 +98,8 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
     awaited = awaited_of([pk for pk, counts in shards.items() if counts["pending"] and pk not in with_worker])
     attempts = _attempts_of([pk for pk, counts in shards.items() if counts["leased"]], launching=launching)
     outdated = _outdated_among(evaluations)
+    aggregating = [evaluation.pk for evaluation in evaluations if evaluation.state == EvaluationState.AGGREGATING]
+    awaiting = further_runs.waiting_among(aggregating) if aggregating else frozenset()
     verifications = [evaluation.pk for evaluation in evaluations if evaluation.verifies_id is not None]
     unsettled = verification.open_among(verifications) if verifications else frozenset()
     views = {}
@@ -107,6 +109,7 @@ def look(*, evaluations: Sequence[Evaluation], launching: Launcher) -> dict[UUID
             state=EvaluationState(evaluation.state),
             deadline=evaluation.state_deadline,
             unsettled=evaluation.pk in unsettled,
+            awaits_runs=evaluation.pk in awaiting,
             is_outdated=evaluation.pk in outdated,
         )
         if evaluation.state in states.LAUNCHED:

@@ -28,9 +28,10 @@ from leaderboard.evaluations.models import (
 from leaderboard.evaluations.results.results import usage_of
 from leaderboard.evaluations.results.task_scores import task_score
 from leaderboard.evaluations.states import DEADLINES, LEASABLE, advance, explain, is_open_fault
+from leaderboard.evaluations.visibility import withholds_tasks
 from leaderboard.messages.incidents import open_incident
 from leaderboard.messages.models import Fault
-from leaderboard.queue import canary, publishing, verification
+from leaderboard.queue import canary, further_runs, publishing, verification
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts, lose, lose_overdue
 from leaderboard.queue.shards import end_shard
@@ -156,8 +157,8 @@ def aggregate(evaluation: Evaluation) -> bool:
 
 
 def summarise(evaluation: Evaluation) -> bool:
-    """aggregating -> completed, with publication or the start of a verification in the same transaction; with open
-    faults (`states.OPEN_FAULTS`) -> on_hold, or -> failed for a verification."""
+    """aggregating -> completed, with publication or the start of a verification in the same transaction, once the
+    further runs are in; with open faults (`states.OPEN_FAULTS`) -> on_hold, or -> failed for a verification."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
     if faults := [result for result in results if is_open_fault(outcome=result.outcome, reason=result.reason)]:
         reasons = {fault.reason for fault in faults}
@@ -179,6 +180,8 @@ def summarise(evaluation: Evaluation) -> bool:
             facts={"count": len(faults), "total": evaluation.tasks_total, "detail": detail},
         )
     try:
+        if evaluation.is_submitted and further_runs.ask_again(evaluation=evaluation, results=results):
+            return False
         return _summarise(evaluation=evaluation, results=results)
     except SoftTimeLimitExceeded:
         # The process ran out of time; the scores may be fine.
@@ -202,6 +205,11 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     )
     reading = Reading.of((result, result.reading) for result in results)
     summary = {**summary, "usage": usage_of(results), "reading": reading.to_json()}
+    if evaluation.is_submitted:
+        summary["runs"] = further_runs.report(evaluation).to_json()
+    elif evaluation.is_further_run and withholds_tasks(reader=None, of=evaluation):
+        # Means over a few hidden tasks would reveal what single ones score.
+        summary = {"metrics": {}, "outcomes": {}}
     own = hasattr(evaluation, "own_worker_run")
     if not own and evaluation.is_submitted:
         if not publishing.make_ready(evaluation=evaluation, summary=summary):
@@ -212,6 +220,8 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     sample = verification.draw(evaluation=evaluation, results=results) if is_sampled else ()
     if evaluation.verifies_id is not None:
         reason = EvaluationReason.RUN_AGAIN
+    elif evaluation.is_further_run:
+        reason = EvaluationReason.FURTHER_RUN
     elif evaluation.member_of_id is not None:
         reason = EvaluationReason.MEMBER_MEASURED
     else:

@@ -16,10 +16,8 @@ from evaluator.core.suites.base import IntervalMethod
 from evaluator.reliability.perturbations import PERTURBATIONS, unavailable
 from evaluator.reliability.profile import VERSION, profile_of
 from evaluator.reliability.shared_samples import Records
-from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.objects import read_record, server_store
-from leaderboard.evaluations.results.task_scores import task_score
+from leaderboard.evaluations.results.run_records import records_of
 from leaderboard.evaluations.states import FINAL, Entered
 from leaderboard.messages.notices import notify_of_profile
 from leaderboard.planners.kinds import kind_of
@@ -49,14 +47,15 @@ def measure_when_ended(event: Entered) -> None:
     """Request the figures of a profile whose member has ended, after the commit. A lost message only causes a delay."""
     if event.state not in FINAL:
         return
-    parent = Evaluation.runs.filter(pk=event.evaluation_id).values_list("member_of", flat=True).first()
+    member = Evaluation.runs.filter(pk=event.evaluation_id, is_further_run=False)
+    parent = member.values_list("member_of", flat=True).first()
     if parent is not None:
         send_on_commit(MEASURE_TASK, str(parent))
 
 
 def unmeasured() -> QuerySet[ReliabilityProfile]:
     """Profiles whose members have all ended, and whose figures are missing or computed by another release."""
-    running = Evaluation.runs.filter(member_of=OuterRef("pk")).exclude(state__in=_ENDED)
+    running = Evaluation.runs.filter(member_of=OuterRef("pk"), is_further_run=False).exclude(state__in=_ENDED)
     stale = Q(measured_at=None) | ~Q(figures__version=VERSION)
     return ReliabilityProfile.objects.filter(stale, ~Exists(running)).order_by("requested_at")
 
@@ -131,22 +130,6 @@ def _run(*, condition: Condition, member: Evaluation | None) -> dict[str, Result
 
 def _lost(count: int) -> str:
     return f"The store has lost the records of {count} tasks."
-
-
-def records_of(evaluation: Evaluation) -> tuple[dict[str, ResultRecord], int]:
-    """The records of an evaluation by task, and how many the store has lost. Accepted faults are the planner's."""
-    store = server_store(split=evaluation.split)
-    records: dict[str, ResultRecord] = {}
-    lost = 0
-    rows = evaluation.results.exclude(record_digest="").select_related("task").order_by("task__position")
-    for row in rows:
-        record = read_record(digest=row.record_digest, store=store)
-        if record is None:
-            lost += 1
-            continue
-        scored: TaskScore = task_score(row)
-        records[row.task.key] = record.model_copy(update={"outcome": scored.outcome, "score": scored.score})
-    return records, lost
 
 
 def _gold_records(evaluation: Evaluation) -> Records | None:

@@ -175,6 +175,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             # An embargo that has ended is public.
             visibility=Visibility.PUBLIC if was_public else first.visibility,
             embargo_until=None if was_public else first.embargo_until,
+            deterministic=first.deterministic,
         )
         try:
             services.enter(submission=submission, entries=entries, charged=not for_owner)
@@ -200,6 +201,8 @@ def _todays_suite(evaluation: Evaluation) -> Suite:
     """
     if evaluation.verifies_id is not None:
         raise NotPossibleError("This is a verification: run the evaluation again that it verifies.")
+    if evaluation.is_further_run:
+        raise NotPossibleError("This is a further run of another evaluation: run that one again.")
     if evaluation.member_of_id is not None:
         raise NotPossibleError("This is part of a reliability profile: complete the profile instead.")
     if evaluation.state not in states.FINAL:

@@ -42,6 +42,16 @@ OWN_WORKER = Tick(
     page_help="",
     example=False,
 )
+DETERMINISTIC = Tick(
+    "deterministic",
+    label="My planner is deterministic",
+    noun="determinism",
+    help="Declares that the planner answers the same request alike in every run. It is then asked again for a few "
+    "tasks only, and a different answer contradicts the claim on the board. Without it, planners of which this site "
+    "does not know whether they sample are asked three times for a random tenth of the tasks.",
+    page_help="",
+    example=False,
+)
 VISIBILITY = Choice(
     "visibility",
     label="Who sees it?",
@@ -85,6 +95,7 @@ BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (
     *DATA_FIELDS,
     PRIORITY,
     OWN_WORKER,
+    DETERMINISTIC,
     VISIBILITY,
     EMBARGO_UNTIL,
 )

@@ -208,7 +208,14 @@ SUBMISSION = JobKind(
 def _to_json(data: services.SubmissionData) -> dict[str, Any]:
     beside = {
         name: getattr(data, name)
-        for name in ("team", "version", *(field.name for field in DATA_FIELDS), "priority", "visibility")
+        for name in (
+            "team",
+            "version",
+            *(field.name for field in DATA_FIELDS),
+            "priority",
+            "visibility",
+            "deterministic",
+        )
     }
     until = data.embargo_until
     return {

@@ -158,6 +158,8 @@ def hide(evaluation: Evaluation, *, reason: str, by: User | None = None) -> None
         current = _locked_evaluation(evaluation)
         if current.verifies_id is not None:
             raise NotPossibleError("This is a verification, which no board shows: hide what it verifies.")
+        if current.is_further_run:
+            raise NotPossibleError("This is a further run, which no board shows: hide its evaluation.")
         if current.member_of_id is not None:
             raise NotPossibleError("This is part of a reliability profile, which no board shows: hide its evaluation.")
         if current.hidden_at is not None:

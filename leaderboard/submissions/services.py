@@ -33,6 +33,7 @@ from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.people.models import Team, User
 from leaderboard.people.teams import teams_of
 from leaderboard.planners.data import Errors, PlannerData
+from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
 from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
@@ -43,7 +44,7 @@ from leaderboard.queue.shards import add_shards, queue_tasks, split
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.quotas.services import charge, check_planner_limit
-from leaderboard.submissions.fields import PRIORITIES, PRIORITY, VERSION, VISIBILITY
+from leaderboard.submissions.fields import DETERMINISTIC, PRIORITIES, PRIORITY, VERSION, VISIBILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +62,8 @@ class SubmissionData(DataChoice):
     visibility: str = VISIBILITY.default
     embargo_until: datetime | None = None
     """End of the embargo, if there is one."""
+    deterministic: bool = DETERMINISTIC.default
+    """Whether the planner answers the same request alike in every run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,7 @@ class ValidSubmission:
     priority: SubmitterPriority
     visibility: str
     embargo_until: datetime | None
+    deterministic: bool
 
 
 def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
@@ -101,6 +105,7 @@ def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
         priority=PRIORITIES[data.priority],
         visibility=data.visibility,
         embargo_until=data.embargo_until,
+        deterministic=data.deterministic,
     )
 
 
@@ -126,7 +131,14 @@ def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]
     wrong_visibility = check_visibility(visibility=data.visibility, embargo_until=data.embargo_until)
     unfit = VERSION.problem(VERSION.clean(data.version))
     wrong = {**wrong_suites, **wrong_team, **({"version": [unfit]} if unfit else {}), **data_problems(data)}
-    return _Named(suites, team), {**wrong, **wrong_priority, **wrong_visibility}
+    return _Named(suites, team), {**wrong, **wrong_priority, **wrong_visibility, **_wrong_claim(data)}
+
+
+def _wrong_claim(data: SubmissionData) -> Errors:
+    kind = KINDS.get(data.planner.kind)
+    if not data.deterministic or kind is None or kind.may_declare_determinism:
+        return {}
+    return {DETERMINISTIC.name: [f"{kind.noun} needs no such claim: this site knows whether it samples."]}
 
 
 def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
@@ -151,6 +163,7 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
             priority=valid.priority,
             visibility=valid.visibility,
             embargo_until=valid.embargo_until,
+            deterministic=valid.deterministic,
         )
         try:
             enter(submission=submission, entries=valid.entries, charged=charged)

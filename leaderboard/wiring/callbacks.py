@@ -13,6 +13,7 @@ from leaderboard.platform import celery, health, problems
 from leaderboard.queue import jobs as jobs
 from leaderboard.queue import publishing
 from leaderboard.queue.agents import turns
+from leaderboard.queue.further_runs import follow_further_runs
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.workers.tokens import WorkerTokens
 from leaderboard.quotas.services import refund_if_due
@@ -30,6 +31,7 @@ def register() -> None:
     states.entered.register(turns.forget_turns)
     states.entered.register(renew_causes)
     states.entered.register(measure_when_ended)
+    states.entered.register(follow_further_runs)
     turns.arrived.register(enqueue_reconcile)
     publishing.changed.register(publish_changed)
     problems.refused.register(report_unavailable)

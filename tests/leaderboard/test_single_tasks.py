@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.management import call_command
@@ -18,14 +19,20 @@ from django.urls import reverse
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.hidden import HIDDEN, asked_name
 from leaderboard.catalog.hidden_data import seed_of
-from leaderboard.catalog.models import Season, Task
+from leaderboard.catalog.models import Season, Suite, Task
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.visibility import NotPossibleError
 from leaderboard.evaluations.web.gathering import progress as progress_of
 from leaderboard.operations.leaving.export import export
-from leaderboard.people.models import User
+from leaderboard.people.models import Team, User
 from leaderboard.platform.problems import FieldErrors
+from leaderboard.queue import further_runs
+from leaderboard.queue.leasing import leases
+from leaderboard.queue.reconcile import sweep
+from leaderboard.quotas.models import QuotaEntry
 from leaderboard.rewards.services import accept_rewards
+from leaderboard.submissions.actions import rerun
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard.factories import make_season, make_submission, make_suite
 from tests.leaderboard.readers import (
@@ -67,7 +74,7 @@ def record(task: str, *, scores: dict[str, float], faulty: str = "") -> ResultRe
 
 @pytest.fixture(scope="module")
 def made(module_rows, tmp_path_factory) -> Iterator[list[dict[str, Any]]]:
-    """Two completed evaluations of an open season, one with a fault, and one that goes on."""
+    """Two completed evaluations of an open season, one with a fault, one that goes on, and a further run of a task."""
     reset_launcher()
     with override_settings(STORE_DIR=tmp_path_factory.mktemp("single") / "store", SPLIT=HIDDEN):
         yield make_things()
@@ -98,7 +105,22 @@ def make_things() -> list[dict[str, Any]]:
         "compared": first.pk, "other": second.pk, "profiled": first.pk,
         "digest": record_of(first), "hidden_digest": record_of(first),
     }  # fmt: skip
-    return [things_of(one, **shared) for one in (first, second, faulty, moving)]
+    again = make_further_run(owner, lab=lab, suite=suite)
+    return [things_of(one, **shared) for one in (first, second, faulty, moving, again)]
+
+
+def make_further_run(owner: User, *, lab: Team, suite: Suite) -> Evaluation:
+    """A completed further run of a single task."""
+    first = make_submission(user=owner, team=lab, suite=suite, bundled_name="no-op", name="again").evaluations.get()
+    with override_settings(FURTHER_RUNS=1), mock.patch.object(further_runs, "check_size", return_value=1):
+        leases.complete(deliver_some(first, record=partial(record, scores=SCORES)).attempt.pk)
+        sweep()
+        again: Evaluation = first.further_runs.get()
+        sweep()
+        complete(again, record=partial(record, scores=SCORES))
+        sweep()
+    assert Evaluation.objects.get(pk=first.pk).state == "completed"
+    return again
 
 
 def telling(name: str, things: list[dict[str, Any]], *, full: bool) -> dict[str, str]:
@@ -122,7 +144,7 @@ def test_nobody_but_operators_reads_the_score_of_a_single_task_of_an_open_season
     by_staff = set(telling("staff", things[:1], full=full).values())
     readers = EVERYBODY if full else LEAST_AND_MOST
     # The evaluation with a fault goes through the same pages as the first.
-    read = things if full else [things[0], things[3]]
+    read = things if full else [things[0], things[3], things[4]]
     told = {name: telling(name, read, full=full) for name in readers}
     assert told == {name: {} for name in readers}
     assert {"api:results", "api:record", "evaluations:task"} <= by_staff
@@ -204,6 +226,15 @@ def test_means_over_all_tasks_are_shown_and_groups_of_few_tasks_are_not(things):
     assert compared["tasks"] == []
     assert compared["comparisons"][0]["groups"] == []
     assert compared["differing"] == 4
+
+
+def test_the_means_of_a_further_run_are_withheld_and_it_counts_as_no_evaluation_of_the_planner(things):
+    again = Evaluation.runs.get(pk=things[4]["evaluation"])
+    assert (again.split, again.season_id, again.tasks_total) == (HIDDEN, "1", 1)
+    assert again.summary == {"metrics": {}, "outcomes": {}}
+    assert not QuotaEntry.objects.filter(evaluation=again).exists()
+    with pytest.raises(NotPossibleError, match="run that one again"):
+        rerun(again, by=User.objects.get(username="owner"))
 
 
 def test_an_export_of_the_owner_s_account_has_none(things):

@@ -132,6 +132,11 @@ class Experts:
         self._options = options_of(option)
         self._trials = Trials()
 
+    @property
+    def samples(self) -> bool:
+        """See `SamplingStrategy`."""
+        return self._options.temperature > 0
+
     def converse(self, request: PlannerRequest) -> Conversation:
         """See `Strategy`. The draft's plan and alternatives are programs."""
         return _converse(request, options=self._options, trials=self._trials)

@@ -52,7 +52,7 @@ from leaderboard.platform.operators import is_operator
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue import verification
 from leaderboard.queue.place import with_open_shards
-from leaderboard.queue.web.presenters import verification_panel
+from leaderboard.queue.web.presenters import runs_of_task, runs_panel, verification_panel
 from leaderboard.queue.workers.logs import may_read, tail
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability.web.presenters import reliability_panel
@@ -95,6 +95,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "visibility": visibility_panel(evaluation=evaluation, reader=request.user),
         "verification": verification_panel(evaluation),
         "sharing": sharing,
+        "runs": runs_panel(evaluation),
         "reliability": reliability_panel(evaluation, acts=acts),
         "offered": offered,
         "is_judged_otherwise": evaluation.state == EvaluationState.COMPLETED and _is_judged_otherwise(evaluation),
@@ -133,6 +134,7 @@ def task(request: HttpRequest, evaluation_id: UUID, key: str) -> HttpResponse:
         "score": score,
         "is_undecided": bool(result and result.indicators.get(evaluation.suite.ranking_column.undecided)),
         "others": others_on(evaluation=evaluation, task=task, score=score, reader=request.user),
+        "runs": runs_of_task(evaluation=evaluation, task=task, shows_plans=not withheld.plan),
         "walk": walk(evaluation=evaluation, key=task.key, parameters=request.GET.dict()),
         "page": stored_task_page(
             task=task,

@@ -155,7 +155,7 @@ def _plan(plan: FilePlan) -> Row:
 
 
 def _submission(submission: Submission) -> Row:
-    names = ("id", "version", "created", "priority", "visibility", "embargo_until", "public_since")
+    names = ("id", "version", "created", "priority", "visibility", "embargo_until", "public_since", "deterministic")
     return {
         **{name: getattr(submission, name) for name in names},
         "planner": submission.planner.name,
@@ -166,7 +166,7 @@ def _submission(submission: Submission) -> Row:
 
 def _evaluation(evaluation: Evaluation) -> Row:
     names = (
-        "id", "verifies_id", "member_of_id", "perturbation", "repetition",
+        "id", "verifies_id", "member_of_id", "is_further_run", "perturbation", "repetition",
         "submission_id", *CONDITION_COLUMNS, "state",
         "reason", "reason_text", "priority", "tasks_total", "tasks_not_run", "provenance",
         "summary", "created", "finished",

@@ -21,6 +21,7 @@ class AgentKind(Kind):
     guide = "an-agent"
     fields = DECLARED
     is_agent = True
+    may_declare_determinism = True
     answer_seconds = 3600
     note = "agent-driven: its agent called the tools over the Model Context Protocol"
 

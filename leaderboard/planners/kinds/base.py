@@ -54,6 +54,8 @@ class Kind(ABC):
     """Whether it returns the same plan for the same request on every machine."""
     can_be_asked_again: ClassVar[bool] = True
     """Whether answers may differ between runs and wordings of a request, so that reliability can be measured."""
+    may_declare_determinism: ClassVar[bool] = False
+    """Whether its owner says whether it answers alike in every run, because the site cannot know."""
     is_agent: ClassVar[bool] = False
     """Whether it calls this site for its turns; workers do not wait for it."""
     answer_seconds: ClassVar[int] = 0
@@ -78,6 +80,11 @@ class Kind(ABC):
     """Whether its owner can test it by one call before submitting it."""
     note: ClassVar[str] = ""
     """How its plans were made, for boards and evaluation pages; empty: no note."""
+
+    def samples(self, planner: Planner) -> bool | None:  # noqa: ARG002 - for others
+        """Whether the planner samples, and so may answer the same request differently in each run; None: the site
+        cannot know."""
+        return None
 
     @abstractmethod
     def check(self, data: PlannerData) -> Errors:

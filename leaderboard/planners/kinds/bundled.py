@@ -6,7 +6,7 @@ from functools import cache
 from django import forms
 
 from evaluator.planners.language_models.shipped import shipped_folder
-from evaluator.planners.named import OfflinePlanner, offline_planners
+from evaluator.planners.named import OfflinePlanner, offline_planners, samples_replies
 from evaluator.planners.strategies.registry import split_modules, split_name, strategies
 from evaluator.sandbox.admission.safetensors_headers import file_header
 from gpu_jobs.contract import BundledPlanner
@@ -51,6 +51,9 @@ class BundledKind(Kind):
     fields = (BUNDLED_NAME,)
     has_canary = False
     repeatable = True
+
+    def samples(self, planner: Planner) -> bool:
+        return samples_replies(planner.bundled_name)
 
     def check(self, data: PlannerData) -> Errors:
         if data[BUNDLED_NAME] in BUNDLED_PLANNERS:

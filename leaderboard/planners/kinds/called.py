@@ -25,6 +25,7 @@ class CalledKind(Kind):
     testable = True
     needs_network = True
     has_secret = True
+    may_declare_determinism = True
     example: ClassVar[str]
     """An example of an address, for error messages."""
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from django import forms
 
+from evaluator.planners.named import samples_replies
 from gpu_jobs.contract import CheckpointPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
@@ -51,6 +52,9 @@ class CheckpointKind(Kind):
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
         offer(worker_strategies(), fields=fields)
+
+    def samples(self, planner: Planner) -> bool:
+        return samples_replies(planner.strategy)
 
     def check(self, data: PlannerData) -> Errors:
         errors = check_worker_strategy(data[STRATEGY])

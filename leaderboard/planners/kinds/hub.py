@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from django import forms
 from django.conf import settings
 
+from evaluator.planners.named import samples_replies
 from evaluator.sandbox.admission.rules import ModelRefusedError
 from gpu_jobs.contract import HubPlanner
 from leaderboard.catalog.library import TryLaterError
@@ -62,6 +63,9 @@ class HubKind(Kind):
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
         fields[MODEL_ID.name].help_text = "ORG/NAME of a public model with safetensors."
         offer(worker_strategies(), fields=fields)
+
+    def samples(self, planner: Planner) -> bool:
+        return samples_replies(planner.strategy)
 
     def check(self, data: PlannerData) -> Errors:
         # Only patterns: sends no request to the hub.

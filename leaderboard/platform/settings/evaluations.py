@@ -88,6 +88,9 @@ FAIR_SHARE_RECOUNT_SECONDS = 2
 SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=10, least=0)
 """Time slice of a submitted planner on a worker while other users' work waits
 (`queue/leasing/time_slices.py`); 0: as long as its deadlines allow."""
+FURTHER_RUNS = env.integer("PLANARENA_FURTHER_RUNS", default=2, least=0)
+"""How often a planner is asked again for a random tenth of the tasks before an evaluation completes; 0: never, and
+boards say that rows have one run."""
 VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=60, least=1)
 """Tasks of an evaluation on a self-hosted worker that a worker of the site repeats before it is ranked."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)

@@ -3,7 +3,18 @@
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState
+from django.db.models import Q
+
+from evaluator.reliability.further_runs import RunsReport, Verdict
+from leaderboard.catalog.models import Task
+from leaderboard.evaluations.models import (
+    Attempt,
+    AttemptState,
+    Evaluation,
+    EvaluationReason,
+    EvaluationState,
+    TaskResult,
+)
 from leaderboard.evaluations.visibility import is_public
 from leaderboard.queue.comparing import LEVEL, SAMPLE_TOLERANCE, WORDS, Finding
 from leaderboard.queue.models import Verification, VerificationVerdict
@@ -43,6 +54,88 @@ def shown_attempt(attempt: Attempt) -> ShownAttempt:
         cut=log is not None and log.cut,
         lines=lines_of(attempt),
     )
+
+
+class ShownRun(NamedTuple):
+    """One further run."""
+
+    evaluation: str
+    number: int
+    tasks: int
+    state: str
+    state_label: str
+    reason: str
+
+
+class RunsPanel(NamedTuple):
+    """The runs of an evaluation."""
+
+    sentence: str
+    """Empty until it completes."""
+    is_contradicted: bool
+    shown: tuple[ShownRun, ...]
+
+
+def runs_panel(evaluation: Evaluation) -> RunsPanel | None:
+    """The further runs of a submitted evaluation, in at most one query; None if it has none and says nothing."""
+    known = (evaluation.summary or {}).get("runs")
+    if not evaluation.is_submitted or (known is None and evaluation.reason != EvaluationReason.ASKED_AGAIN):
+        return None
+    report = None if known is None else RunsReport.from_json(known)
+    has_runs = report is None or report.asked or report.why
+    shown = [
+        ShownRun(
+            evaluation=str(run.pk),
+            number=run.repetition,
+            tasks=run.tasks_total,
+            state=run.state,
+            state_label=EvaluationState(run.state).label,
+            reason="" if run.state == EvaluationState.COMPLETED else run.reason_text,
+        )
+        for run in (evaluation.further_runs if has_runs else ())
+    ]
+    sentence = "" if report is None else report.in_words()
+    contradicted = report is not None and report.verdict is Verdict.CONTRADICTED
+    return RunsPanel(sentence=sentence, is_contradicted=contradicted, shown=tuple(shown))
+
+
+class RunOfTask(NamedTuple):
+    """How a task ended in one run."""
+
+    evaluation: str
+    number: int
+    outcome: str
+    score: float | None
+    plan: str
+    is_this: bool
+
+
+def runs_of_task(*, evaluation: Evaluation, task: Task, shows_plans: bool) -> tuple[RunOfTask, ...]:
+    """All runs of a task that was asked again, in one query; empty if it was not.
+
+    Args:
+        evaluation: the first or a further run, whose single tasks the reader may see.
+        task: the task.
+        shows_plans: whether the reader may see its plans.
+    """
+    report = (evaluation.summary or {}).get("runs") or {}
+    if not evaluation.is_further_run and not report.get("asked"):
+        return ()
+    first = evaluation.member_of_id or evaluation.pk
+    runs = Q(evaluation=first) | Q(evaluation__member_of=first, evaluation__is_further_run=True)
+    rows = TaskResult.objects.filter(runs, task=task).select_related("evaluation").order_by("evaluation__repetition")
+    shown = tuple(
+        RunOfTask(
+            evaluation=str(row.evaluation_id),
+            number=row.evaluation.repetition,
+            outcome=row.outcome,
+            score=row.score,
+            plan=row.plan_summary if shows_plans else "",
+            is_this=row.evaluation_id == evaluation.pk,
+        )
+        for row in rows
+    )
+    return shown if len(shown) > 1 else ()
 
 
 _TONES: dict[str, str] = {

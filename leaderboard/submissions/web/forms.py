@@ -31,7 +31,7 @@ from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.platform.fields import FIELD_TEMPLATE, Field
 from leaderboard.platform.problems import FieldErrors
-from leaderboard.submissions.fields import EMBARGO_UNTIL, OWN_WORKER, PRIORITY, TEAM, VERSION, VISIBILITY
+from leaderboard.submissions.fields import DETERMINISTIC, EMBARGO_UNTIL, OWN_WORKER, PRIORITY, TEAM, VERSION, VISIBILITY
 from leaderboard.submissions.services import SubmissionData
 
 
@@ -68,7 +68,7 @@ FOLDED: Mapping[str, Sequence[str]] = {
     "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
     "chat": tuple(field.name for field in CHAT_SETTINGS),
     "about": ("description", *(field.name for field in DECLARED)),
-    "more": ("team", "version", "priority", "own_worker"),
+    "more": ("team", "version", "priority", "own_worker", "deterministic"),
 }
 """Fields of the parts of the page that are folded at first."""
 _FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE, SETTINGS_TEMPLATE})
@@ -121,6 +121,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     version = VERSION.form_field()
     priority = PRIORITY.form_field()
     own_worker = OWN_WORKER.form_field()
+    deterministic = DETERMINISTIC.form_field()
 
     def __init__(self, *args: Any, kind: Kind, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -137,6 +138,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.order_fields(_order(self.planner_fields))
         self.teams = teams
         self.current_suites = current_suites()
+        if not kind.may_declare_determinism:
+            del self.fields[DETERMINISTIC.name]
         if teams:
             self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
@@ -217,6 +220,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             version=VERSION.from_form(entered.get("version")),
             **{field.name: entered.get(field.name, "") for field in self.data_fields},
             priority=PRIORITY.from_form(entered.get("priority")),
+            deterministic=DETERMINISTIC.from_form(entered.get("deterministic")),
             **self.visibility_entered(),
         )
 

@@ -113,8 +113,8 @@ def filter_evaluations(evaluations: QuerySet[Evaluation], *, parameters: Any, re
     "reason": "published", "reason_text": "Completed and published.", "state_since": LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": SUMMARY, "provenance": {"suite_digest": DIGEST, "workers": []},
     "created": WHEN, "finished": LATER, "own_worker": False,
-    "verified": None, "verifies": None, "member_of": None, "perturbation": "", "repetition": 1,
-    "team": "plan-lab", "visibility": "public", "embargo_until": None,
+    "verified": None, "verifies": None, "member_of": None, "is_further_run": False,
+    "perturbation": "", "repetition": 1, "team": "plan-lab", "visibility": "public", "embargo_until": None,
     "hidden": "", "rerun_of": None, "reruns": [],
     "url": f"https://planarena.example.org/evaluations/{EVALUATION_ID}/",
 })  # fmt: skip
@@ -137,7 +137,9 @@ class EvaluationOutput(ConditionsOutput, ModelOutput[Evaluation]):
         read_only=True, allow_null=True, help_text="The evaluation of which this one repeats a sample of tasks."
     )
     member_of: serializers.PrimaryKeyRelatedField[Evaluation] = serializers.PrimaryKeyRelatedField(
-        read_only=True, allow_null=True, help_text="The evaluation to whose reliability profile this one belongs."
+        read_only=True,
+        allow_null=True,
+        help_text="The evaluation to whose reliability profile this one belongs, or of which it is a further run.",
     )
     team = serializers.CharField(
         source="submission.team.slug", default=None, allow_null=True, help_text="Slug of its team."
@@ -167,8 +169,8 @@ class EvaluationOutput(ConditionsOutput, ModelOutput[Evaluation]):
             "planner", "state", "state_label", "final", "reason", "reason_text",
             "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
-            "own_worker", "verified", "verifies", "member_of", "perturbation", "repetition", "team",
-            "visibility", "embargo_until", "hidden", "rerun_of",
+            "own_worker", "verified", "verifies", "member_of", "is_further_run", "perturbation", "repetition",
+            "team", "visibility", "embargo_until", "hidden", "rerun_of",
             "reruns", "url",
         ]  # fmt: skip
 

@@ -168,6 +168,8 @@ _CONDITIONS: Sequence[tuple[str, Callable[[Evaluation], str]]] = (
 def _problem(evaluation: Evaluation) -> str:
     if evaluation.verifies_id is not None:
         return f"Evaluation {evaluation.pk} is a verification of another one and runs only a sample of the tasks."
+    if evaluation.is_further_run:
+        return f"Evaluation {evaluation.pk} is a further run of another one, on some of the tasks."
     if evaluation.member_of_id is not None:
         return f"Evaluation {evaluation.pk} is part of a reliability profile."
     if evaluation.state not in FINAL and evaluation.state != EvaluationState.ON_HOLD:

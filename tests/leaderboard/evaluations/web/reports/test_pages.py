@@ -24,7 +24,7 @@ from tests.leaderboard.executed import BOXES, COUNT, SLUG, WRONG_SIZE, make_exec
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL, make_clumsy_evaluation
 
-SITE_ONLY = {"verification", "share", "reliability", "others", ""}
+SITE_ONLY = {"verification", "share", "runs", "reliability", "others", ""}
 """Sections that need a site."""
 
 
