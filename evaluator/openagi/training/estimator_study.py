@@ -1,6 +1,6 @@
-"""The pre-registered comparison of estimators: does task feedback improve its start?
+"""The comparison of estimators: does task feedback improve its start?
 
-`docs/studies/rltf-preregistration.md` is the registration.
+`registered.py` beside this module runs it for a registered study.
 
 Every seed draws its training tasks from one half of the suite, fine-tunes the starts on their gold plans, and continues
 each with task feedback. All planners are tested on the other half. Existing results are kept.
@@ -78,6 +78,13 @@ class EstimatorStudy:
     schedule: Schedule
     """Schedule of all runs of task feedback, except for seed and estimator."""
     fine_tuning_steps: int = FINE_TUNING_STEPS
+    half: int = 0
+    """The half of the suite that training tasks are drawn from, 0 or 1 (`splits.draw_halves`)."""
+
+    @property
+    def held_out(self) -> list[str]:
+        """The tasks that planners are tested on."""
+        return [key for key in draw_halves(self.testing.suite)[1 - self.half] if key not in self.testing.not_run]
 
     @property
     def settings(self) -> dict[str, JsonValue]:
@@ -92,6 +99,7 @@ class EstimatorStudy:
             "data": self.data,
             "fine_tuning_steps": self.fine_tuning_steps,
             "schedule": schedule,
+            **({"half": self.half} if self.half else {}),
         }
 
 
@@ -151,7 +159,7 @@ def read_arm(*, work: Path, seed: int, arm: Arm) -> Scores:
 def _trained(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str], None]) -> Path:
     """The folder of a planner, which is trained if it does not exist."""
     of_start = study.work / f"seed-{seed}" / arm.start
-    tasks = draw_training(suite=study.testing.suite, seed=seed)
+    tasks = draw_training(suite=study.testing.suite, seed=seed, half=study.half)
     start = of_start / START
     if not (start / RECORD).is_file():
         learnt = tasks if arm.start is Start.FINE_TUNED else few(tasks, count=FEW)
@@ -178,9 +186,8 @@ def _trained(*, study: EstimatorStudy, seed: int, arm: Arm, say: Callable[[str],
 
 def _tested(*, study: EstimatorStudy, folder: Path) -> Scores:
     planner = StrategyPlanner(strategy=Nonlinear(), model=load_planner(folder))
-    held_out = [key for key in draw_halves(study.testing.suite)[1] if key not in study.testing.not_run]
     scores = {}
-    for record in study.testing.run(planner=planner, tasks=held_out):
+    for record in study.testing.run(planner=planner, tasks=study.held_out):
         if record.outcome not in {Outcome.SCORED, Outcome.PLANNER_FAULT} or record.score is None:
             raise RuntimeError(f"task {record.task} was not measured: {record.outcome}: {record.reason_text}")
         scores[record.task] = record.score

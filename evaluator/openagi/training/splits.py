@@ -68,18 +68,24 @@ def draw_halves(suite: Suite) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return _in_order(suite, first), _in_order(suite, {task.key for task in suite.tasks} - first)
 
 
-def draw_training(*, suite: Suite, seed: int, share: float = SHARE) -> tuple[str, ...]:
-    """Training tasks of a seed: as many of each modality as in `draw_split`, from the first of `draw_halves`.
+def draw_training(*, suite: Suite, seed: int, share: float = SHARE, half: int = 0) -> tuple[str, ...]:
+    """Training tasks of a seed: as many of each modality as in `draw_split`, from one of `draw_halves`.
+
+    Args:
+        suite: the suite.
+        seed: seed of the draw.
+        share: share of the tasks of each modality.
+        half: 0 or 1, the half to draw from; the other one is held out.
 
     Raises:
         ValueError: a modality has too few tasks.
     """
-    first = set(draw_halves(suite)[0])
+    drawn_from = set(draw_halves(suite)[half])
     rng = np.random.default_rng([seed, _TRAIN])
     train = {
         key
         for keys in _groups(suite)
-        for key in _drawn(keys=[key for key in keys if key in first], count=_count(keys, share), rng=rng)
+        for key in _drawn(keys=[key for key in keys if key in drawn_from], count=_count(keys, share), rng=rng)
     }
     return _in_order(suite, train)
 
