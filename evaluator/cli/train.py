@@ -263,7 +263,7 @@ def estimators(
     output: OutputFile = None,
     threads: ThreadsOption = 1,
 ) -> None:
-    """Compare planners before and after task feedback, by the pre-registered study.
+    """Compare planners before and after task feedback, as in the registered studies.
 
     All arms of a seed are trained before the next seed.
     """

@@ -12,5 +12,6 @@ ranks.py      ranks and their ranges, computed again
 publications.py  what pages, files and the API show of the snapshot
 records.py    the digests of all records, and a sample of records and artefacts
 hidden_data.py  announcements of hidden data, and data regenerated from published seeds
+studies.py    registered studies, and the tables of documents
 report.py     findings, and the report
 """

@@ -17,11 +17,16 @@ SAMPLE = 20
 _SEED_BITS = 32
 
 _SAMPLE, _OFFLINE, _TRUST = "Sample of records", "Without a connection", "What you trust"
+_STUDIES = "Registered studies"
 
 
 def verify(
     url: Annotated[
-        str, typer.Argument(metavar="[URL]", help="Of a board or of one of its snapshots; not needed with --offline.")
+        str,
+        typer.Argument(
+            metavar="[URL]",
+            help="Of a board or of one of its snapshots, or a folder of registered studies; not needed with --offline.",
+        ),
     ] = "",
     sample: Annotated[
         int | None,
@@ -69,19 +74,31 @@ def verify(
             rich_help_panel=_TRUST,
         ),
     ] = "",
+    documents: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Of a folder of studies: Markdown files with their tables.", rich_help_panel=_STUDIES
+        ),
+    ] = None,
     as_json: JsonFlag = False,
     patience: Annotated[float, typer.Option(min=0, help="Seconds for which a failed request is tried again.")] = 60.0,
 ) -> None:
     """Check that a board is what its operator signed: history, rows, figures, what pages, files and API show of it, the
     digests of all records, and a random sample of the records themselves.
 
+    Given a folder instead of an address, it checks the registered studies in it, as `planarena study verify` does.
+
     The key of a site is pinned when it is first verified. Exit codes: 0 verified, 1 something differs from what was
     signed, 2 bad usage, 4 could not be checked (unreachable, unsigned, unknown key).
     """
     try:
-        report = _verified(
-            url=url, sample=sample, seed=seed, download=download, offline=offline, key=key.strip(), head=head.strip(),
-            patience=patience,
+        report = (
+            _verified_studies(folder=Path(url), documents=documents, key=key.strip())
+            if _is_folder(url)
+            else _verified(
+                url=url, sample=sample, seed=seed, download=download, offline=offline, key=key.strip(),
+                head=head.strip(), patience=patience,
+            )
         )  # fmt: skip
     except UsageError as error:
         sys.stderr.write(f"planarena: {error}\n")
@@ -91,6 +108,18 @@ def verify(
         raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
     sys.stdout.write(json.dumps(report.as_json(), indent=1) + "\n" if as_json else report.as_text())
     raise typer.Exit(report.exit_code)
+
+
+def _is_folder(url: str) -> bool:
+    return bool(url) and "://" not in url and Path(url).is_dir()
+
+
+def _verified_studies(*, folder: Path, documents: Path | None, key: str) -> Report:
+    from evaluator.client.verify.studies import check_studies
+
+    report = Report(address=str(folder))
+    check_studies(folder=folder, documents=documents, key=key, report=report)
+    return report
 
 
 def _verified(

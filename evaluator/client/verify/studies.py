@@ -3,14 +3,16 @@
 A figure is checked twice: it follows from the signed scores by the stated analysis, and documents show it.
 """
 
+import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 from evaluator.client.verify.report import Report
 from evaluator.core.signatures.envelope import PublicKey
 from evaluator.studies.registered.analysis import ANALYSIS_CODE, most_different
 from evaluator.studies.registered.conduct import check_files, figures
-from evaluator.studies.registered.files import ROOT, StudyError, manifest, manifest_digest
-from evaluator.studies.registered.folder import Chain, StudyFolder
+from evaluator.studies.registered.files import ROOT, StudyError, manifest, manifest_digest, read
+from evaluator.studies.registered.folder import Chain, StudyFolder, scores_name
 from evaluator.studies.registered.keys import KEYS, given_key, listed_keys
 from evaluator.studies.registered.statements import StudyClosing, StudyDeviation, StudyRun
 from evaluator.studies.registered.tables import block, blocks_of, studies_in
@@ -59,6 +61,8 @@ def check_study(study: StudyFolder, *, key: str, report: Report) -> Chain:
         return chain
     check_files(study, chain)
     _tell(study, chain, report=report)
+    if chain.registration is not None and chain.of(StudyRun):
+        _check_order(study, first_run=chain.of(StudyRun)[0], report=report)
     for closing in chain.of(StudyClosing):
         _check_figures(study, chain=chain, closing=closing, report=report)
     return chain
@@ -79,7 +83,7 @@ def _trusted(study: StudyFolder, *, key: str, report: Report) -> dict[str, Publi
 def _tell(study: StudyFolder, chain: Chain, *, report: Report) -> None:
     name, registration, runs = study.plan.name, chain.registration, chain.of(StudyRun)
     if registration is None:
-        report.note("study", f"{name} was never registered: its plan was written after the runs")
+        report.note("study", f"{name} was never registered: no record shows that its plan is older than the runs")
     else:
         text = f"{name}: registered {registration.signed:%Y-%m-%d %H:%M} UTC by {registration.key}"
         report.ok("study", f"{text}, {len(runs)} signed runs, by the signer's clock after the registration")
@@ -87,6 +91,58 @@ def _tell(study: StudyFolder, chain: Chain, *, report: Report) -> None:
         report.note("study", f"{name}: deviation of {one.concern}, declared {one.signed:%Y-%m-%d}: {one.reason}")
     if chain.closing is None:
         report.note("study", f"{name} is open: {len(runs)} of {len(study.plan.runs)} runs")
+
+
+class _Commit(NamedTuple):
+    """A commit that added a file."""
+
+    id: str
+    time: str
+
+
+def _check_order(study: StudyFolder, *, first_run: StudyRun, report: Report) -> None:
+    """Look in the history of the repository whether the registration is older than the first run.
+
+    Signatures cannot show it. History shows it to those who fetched it in between.
+    """
+    name = study.plan.name
+    statement = read(study.path, "statements/0000.json").decode().strip()
+    registered = _added(study.path, "statements/0000.json")
+    measured = _added(study.path, scores_name(seed=first_run.seed, arm=first_run.arm))
+    if registered is None or measured is None:
+        report.note(
+            "order", f"{name}: no Git history here shows whether the registration was published before the runs"
+        )
+    elif registered.id == measured.id:
+        report.note("order", f"{name}: registration and first run are in one commit, so history shows no order")
+    elif _git(study.path, "show", f"{measured.id}^:./statements/0000.json") != statement:
+        report.mismatch(
+            "order", f"{name}: the registration was not committed before the first run",
+            expected=f"{registered.id[:12]} before {measured.id[:12]}", found=f"{registered.time}, {measured.time}",
+        )  # fmt: skip
+    else:
+        text = f"{name}: the registration was committed {registered.time} ({registered.id[:12]}), the first run"
+        report.ok("order", f"{text} {measured.time} ({measured.id[:12]})")
+
+
+def _added(folder: Path, name: str) -> _Commit | None:
+    """The first commit that added a file; None if it is in none, or the history is not here."""
+    found = _git(folder, "log", "--diff-filter=A", "--format=%H %cI", "--", name)
+    if not found or _git(folder, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    return _Commit(*found.splitlines()[-1].split(" ", 1))
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    """The output of Git; None if it fails."""
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed program, and names that were checked
+            ["git", "-C", str(folder), *arguments],  # noqa: S607
+            capture_output=True, text=True, timeout=30, check=True,
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip()
 
 
 def _check_figures(study: StudyFolder, *, chain: Chain, closing: StudyClosing, report: Report) -> None:

@@ -22,6 +22,7 @@ from evaluator.studies.registered.files import (
     manifest,
     manifest_bytes,
     manifest_digest,
+    read,
 )
 from evaluator.studies.registered.folder import (
     PLAN,
@@ -414,7 +415,7 @@ def _plan_digest(study: StudyFolder, chain: Chain) -> str:
 
 
 def _state(*, author: Author, plan: Plan, runner: Runner | None) -> _State:
-    files = {f"file {name}": digest_of(inside(author.root, name).read_bytes()) for name in plan.data.paths}
+    files = {f"file {name}": digest_of(read(author.root, name)) for name in plan.data.paths}
     return _State(
         code=manifest(root=author.root, paths=plan.code.paths),
         analysis=manifest(root=author.root, paths=ANALYSIS_CODE),

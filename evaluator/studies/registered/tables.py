@@ -84,7 +84,7 @@ def status(*, study: StudyFolder, chain: Chain) -> str:
         commit = f" at commit `{registration.commit[:12]}`" if registration.commit else ""
         sentences.append(f"Registered on {registration.signed:%Y-%m-%d %H:%M} UTC{commit}, key `{registration.key}`.")
     else:
-        sentences.append("Not registered: plan and analysis were written down after the runs.")
+        sentences.append("Not registered: no record shows that plan and analysis are older than the runs.")
     if closing is None:
         sentences.append(f"Open: {len(runs)} of {len(_last_plan(study, chain).runs)} runs are signed.")
     else:
@@ -114,7 +114,7 @@ def decision(figures: ContrastFigures) -> str:
     low, high = figures.difference.low, figures.difference.high
     if low is None or high is None:
         return "no interval"
-    return "above 0" if low > 0 else "below 0" if high < 0 else "contains 0"
+    return "above 0" if low > 0 else "below 0" if high < 0 else "on both sides"
 
 
 _Rows = tuple[Sequence[str], Sequence[Sequence[str]]]
@@ -141,12 +141,12 @@ def _contrasts(table: Table, *, plan: Plan, rows: Sequence[ContrastFigures]) -> 
         label = _label(row, plan=plan) + (" (primary)" if row.key in primary else "")
         p = row.adjusted_p if row.adjusted_p is not None else row.p
         value = row.difference
-        ends = ends_in_words(low=value.low, high=value.high, form=f"+.{table.digits}f")
+        form = f"+.{table.digits}f"
+        ends = "—" if value.low is None else ends_in_words(low=value.low, high=value.high, form=form)
         lines.append(
-            [label, f"{value.mean:+.{table.digits}f}", ends, "" if p is None else f"{p:.3f}", decision(row),
-             str(value.tasks), *seeds]
+            [label, f"{value.mean:{form}}", ends, _p(p), decision(row), str(value.tasks), *seeds]
         )  # fmt: skip
-    return [table.heading, "difference", "95 % interval", "p", "interval", "tasks", *by_seed], lines
+    return [table.heading, "difference", "95 % interval", "p", "interval lies", "tasks", *by_seed], lines
 
 
 def _only(table: Table, *, plan: Plan, rows: Sequence[ContrastFigures]) -> _Rows:
@@ -155,6 +155,15 @@ def _only(table: Table, *, plan: Plan, rows: Sequence[ContrastFigures]) -> _Rows
         for row in rows
     ]
     return [table.heading, "solved only by the first", "solved only by the second"], lines
+
+
+_LEAST_P = 0.001
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.3f}"
 
 
 def _label(row: ContrastFigures, *, plan: Plan) -> str:

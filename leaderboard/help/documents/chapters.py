@@ -137,6 +137,9 @@ GROUPS: Sequence[Group] = (
         "Studies",
         (
             Chapter(
+                "registered", "Registered studies", "Studies whose plans were signed first, and how to check them."
+            ),
+            Chapter(
                 "reproducing",
                 "Reproducing the figures",
                 "Which results are equal on two machines, and which only agree.",
@@ -156,7 +159,6 @@ GROUPS: Sequence[Group] = (
                 "Constraints and task feedback",
                 "What constrained generation is worth, and what feedback from tasks adds.",
             ),
-            Chapter("rltf-preregistration", "Pre-registration of RLTF", "The hypotheses, written before the runs."),
             Chapter("speed", "Speed", "Time per task, and what the store of steps saves."),
         ),
     ),

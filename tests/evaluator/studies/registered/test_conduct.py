@@ -1,6 +1,7 @@
 """A study from registration to closing: what is refused, and what is declared and kept."""
 
 import dataclasses
+import json
 
 import pytest
 
@@ -207,8 +208,6 @@ def test_an_unregistered_study_is_closed_as_such(tmp_path):
     for seed in SEEDS:
         (study.path / "scores" / f"seed-{seed}").mkdir(parents=True)
         for arm in ("plain", "taught"):
-            import json
-
             path = study.path / "scores" / f"seed-{seed}" / f"{arm}.json"
             path.write_text(json.dumps(scores_of(arm, seed)))
     closing = close(author=author, study=study, unregistered=True)
