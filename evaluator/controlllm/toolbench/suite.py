@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.controlllm.toolbench.indicators import COLUMNS as MEASURES
-from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES, hidden_tasks, toolmini_tasks
+from evaluator.controlllm.toolbench.mini.hidden import hidden_tasks
+from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES, toolmini_tasks
 from evaluator.controlllm.toolbench.released.defects import RULES
 from evaluator.controlllm.toolbench.released.files import TOOL2K, TOOL100, RawTask, read_tool2k, read_tool100
 from evaluator.controlllm.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
@@ -219,7 +220,9 @@ def toolmini_suite() -> Suite:
 
 
 def reworded(task: Task, rng: random.Random) -> str | None:
-    """Implements `Suite.reworded` for requests that consist of toolmini's sentences."""
+    """Implements `Suite.reworded` for requests that consist of toolmini's sentences, and for hidden ones."""
+    if isinstance(task, ToolTask) and task.other_words:
+        return task.other_words
     return PARAPHRASES.reworded(task.text, rng=rng)
 
 

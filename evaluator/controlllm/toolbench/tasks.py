@@ -59,6 +59,10 @@ class ToolTask(Task):
     files: Mapping[str, frozenset[ResourceType]]
     """The request's files with the types in which it gives them."""
     decomposition: Decomposition | None
+    plain: str = ""
+    """The request in words that the rules for goals know; empty: the request is."""
+    other_words: str = ""
+    """A paraphrase of the request by its generator; empty if there is none."""
     withheld: frozenset[str] = frozenset()
     """Tools that planners are not offered."""
 
@@ -105,7 +109,9 @@ def tool_task(raw: RawTask) -> ToolTask:
     if raw.output is not None:
         try:
             decomposition = parse_decomposition(raw.output)
-            goal = derive_goal(instruction=raw.instruction, decomposition=decomposition)
+            goal = derive_goal(
+                instruction=raw.plain or raw.instruction, decomposition=decomposition, said=raw.instruction
+            )
             gold = gold_plan(goal=goal, catalogue=CONTROLLLM)
             problem = ""
         except PlanSyntaxError as error:
@@ -113,6 +119,9 @@ def tool_task(raw: RawTask) -> ToolTask:
         except UncoveredError as error:
             problem = str(error)
     files = files_of(instruction=raw.instruction, decomposition=decomposition)
+    if raw.plain:
+        # Their order in the decomposition would tell more than the request.
+        files = dict(sorted(files.items()))
     flags = flags_of(raw, decomposition)
     return ToolTask(
         key=raw.key,
@@ -130,6 +139,8 @@ def tool_task(raw: RawTask) -> ToolTask:
         uncovered=problem,
         files=MappingProxyType(files),
         decomposition=decomposition,
+        plain=raw.plain,
+        other_words=raw.other_words,
     )
 
 

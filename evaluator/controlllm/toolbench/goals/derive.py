@@ -113,20 +113,27 @@ class UncoveredError(Exception):
     """No goal can be derived; the message names the subtask and the reason."""
 
 
-def derive_goal(*, instruction: str, decomposition: Decomposition) -> Goal:
+def derive_goal(*, instruction: str, decomposition: Decomposition, said: str = "") -> Goal:
     """Derive the goal of a request.
+
+    Args:
+        instruction: the request in words that the rules know.
+        decomposition: its gold decomposition.
+        said: the request as planners get it, whose words their texts may use; empty: the instruction.
 
     Raises:
         UncoveredError: a subtask has a form for which there is no rule.
     """
-    derivation = _Derivation(instruction=instruction, subtasks=decomposition.subtasks)
-    return Goal(parts=tuple(derivation.run()), request=base_forms(instruction))
+    derivation = _Derivation(instruction=instruction, subtasks=decomposition.subtasks, said=said or instruction)
+    return Goal(parts=tuple(derivation.run()), request=base_forms(said or instruction))
 
 
 @dataclass(slots=True)
 class _Derivation:
     instruction: str
     subtasks: Sequence[Subtask]
+    said: str
+    """The request as planners get it."""
     parts: list[Part] = field(default_factory=list)
     part_of: dict[int, int] = field(default_factory=dict)
     """Subtask id to the number of its part."""
@@ -142,9 +149,9 @@ class _Derivation:
                 raise UncoveredError(f"subtask {subtask.id}: no rule for {' + '.join(takes)} -> {gives}")
             part = rule(self, subtask)
             if part.kind in _PICTURES:
-                part = replace(part, attributes=frozenset(base_forms(self.instruction)))
+                part = replace(part, attributes=frozenset(base_forms(self.said)))
             elif part.kind in _ABOUT_OBJECTS and part.target:
-                part = replace(part, attributes=next_to(text=self.instruction, name=part.target))
+                part = replace(part, attributes=next_to(text=self.said, name=part.target))
             equal = (number for number, known in enumerate(self.parts) if replace(part, number=number) == known)
             self.part_of[subtask.id] = next(equal, part.number)
             if self.part_of[subtask.id] == len(self.parts):
@@ -367,7 +374,9 @@ def _recognising(derivation: _Derivation, subtask: Subtask) -> Part:
     names = (match["word"].strip() for match in matches if not _NO_OBJECT.match(match["word"]))
     target = next(names, "") if is_single else ""
     # A question that lists objects may mention those that the request mentions.
-    attributes = frozenset() if target else frozenset(base_forms(clause))
+    is_plain = derivation.said == derivation.instruction
+    words = clause if is_plain else f"{clause} {derivation.said}"
+    attributes = frozenset() if target else frozenset(base_forms(words))
     return derivation.new(Kind.RECOGNISE, source=source, single_object=is_single, target=target, attributes=attributes)
 
 

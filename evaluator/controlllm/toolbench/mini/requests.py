@@ -116,7 +116,7 @@ class Fill:
     files_of: int | None = None
     """Index of the sentence whose files this one is about; None: its own."""
     seed: str = SEED
-    """The public seed, or the secret seed of hidden requests."""
+    """The public seed, or another one for other requests."""
 
     def pick(self, slot: str, items: Sequence[Item]) -> Item:
         """One of `items`, always the same for a slot."""
@@ -189,23 +189,6 @@ PARAPHRASES = Rewording(dict(itertools.chain.from_iterable(paraphrases(group) fo
 def toolmini_tasks() -> tuple[RawTask, ...]:
     """The public requests with their gold decompositions and levels."""
     return tuple(request_of(group=group, index=index, seed=SEED) for group in GROUPS for index in range(PER_GROUP))
-
-
-def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
-    """Requests with the keys, groups, forms and levels of the public ones, about other objects, files and scenes.
-
-    No text equals a public one. Deterministic for a seed.
-    """
-    public = {task.instruction for task in toolmini_tasks()}
-    return tuple(
-        next(
-            task
-            for tries in itertools.count()
-            if (task := request_of(group=group, index=index, seed=f"{seed} {tries}")).instruction not in public
-        )
-        for group in GROUPS
-        for index in range(PER_GROUP)
-    )
 
 
 def request_of(*, group: str, index: int, seed: str) -> RawTask:

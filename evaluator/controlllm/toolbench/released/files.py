@@ -31,6 +31,10 @@ class RawTask:
     level: str | None
     """`easy`, `medium` or `hard`; None if the file does not have it."""
     deprecated: bool = False
+    plain: str = ""
+    """The request in words that the rules for goals know; empty: the instruction is."""
+    other_words: str = ""
+    """A paraphrase; empty if there is none."""
 
 
 TOOL100 = "tool100.json"

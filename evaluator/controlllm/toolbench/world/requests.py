@@ -33,7 +33,7 @@ MAPS = ("edge", "line", "hed", "scribble", "pose", "depth", "normal")
 GUIDES = (*MAPS, "segmentation")
 _STREAMS = 2**40
 _TABLE = table(Path(__file__).with_name("toolworld.toml"))
-_ACTS: Mapping[str, Mapping[str, Any]] = _TABLE["acts"]
+ACTS: Mapping[str, Mapping[str, Any]] = _TABLE["acts"]
 _QUESTION = {"gold": "ask", "shows": "scene", "want": "answer", "tool": "image_question_answering"}
 """The common facts of acts that ask about a scene."""
 _WRITES = {Want.NAMES: "name", Want.TAGS: "tag"}
@@ -53,9 +53,11 @@ class Request:
     raw: RawTask
     given: tuple[Given, ...]
     wanted: tuple[Wanted, ...]
+    acts: tuple[str, ...] = ()
+    """Of its sentences, in order."""
 
 
-class _ClashError(Exception):
+class ClashError(Exception):
     """No picture can meet the demands of two sentences."""
 
 
@@ -86,24 +88,12 @@ PARAPHRASES = Rewording(
 @cache
 def public_requests() -> tuple[Request, ...]:
     """The public requests, with distinct texts."""
-    return _requests_of(seed=SEED, excluded=frozenset())
-
-
-def hidden_requests(*, seed: str) -> tuple[Request, ...]:
-    """Requests with the keys, groups and forms of the public ones, about other objects and files.
-
-    Their texts are distinct, and none equals a public one. Deterministic for a seed.
-    """
-    return _requests_of(seed=seed, excluded=frozenset(request.raw.instruction for request in public_requests()))
-
-
-def _requests_of(*, seed: str, excluded: frozenset[str]) -> tuple[Request, ...]:
     requests: list[Request] = []
-    texts = set(excluded)
+    texts = set[str]()
     for group, rows in GROUPS.items():
         for index in range(len(rows)):
             drafts = (
-                request_of(group=group, index=index, seed=f"{seed} {n}" if n else seed) for n in itertools.count()
+                request_of(group=group, index=index, seed=f"{SEED} {n}" if n else SEED) for n in itertools.count()
             )
             requests.append(next(draft for draft in drafts if draft.raw.instruction not in texts))
             texts.add(requests[-1].raw.instruction)
@@ -115,34 +105,43 @@ def request_of(*, group: str, index: int, seed: str) -> Request:
     for attempt in itertools.count():
         try:
             return _request(group=group, index=index, seed=f"{seed} {attempt}" if attempt else seed)
-        except _ClashError:
+        except ClashError:
             continue
     raise AssertionError
 
 
 def _request(*, group: str, index: int, seed: str) -> Request:
     key = f"{group}/{index}"
-    draft = _Draft()
+    draft = Draft()
     sentences = sentences_of(GROUPS[group][index])
     texts = [draft.write(row, Fill(key=key, number=number, seed=seed)) for number, row in enumerate(sentences)]
-    for given in draft.given.values():
-        names = {demand.name for demand in given.demands}
-        colours = {demand.colour for demand in given.demands}
-        if min(len(names), len(colours)) < len(given.demands):
-            raise _ClashError
+    checked_demands(draft.given.values())
     level = level_of_plan(draft.gold.calls)
     raw = RawTask(key=key, group=group, instruction=" ".join(texts), output=draft.gold.text(), level=level)
-    return Request(raw=raw, given=tuple(draft.given.values()), wanted=tuple(draft.wanted))
+    return Request(raw=raw, given=tuple(draft.given.values()), wanted=tuple(draft.wanted), acts=tuple(draft.acts))
+
+
+def checked_demands(given: Iterable[Given]) -> None:
+    """Raise `ClashError` if no picture can meet the demands of one of the files."""
+    for file in given:
+        names = {demand.name for demand in file.demands}
+        colours = {demand.colour for demand in file.demands}
+        if min(len(names), len(colours)) < len(file.demands):
+            raise ClashError
 
 
 @dataclass(slots=True)
-class _Draft:
+class Draft:
     """Builder of a request: files, results and gold decomposition of the sentences written so far."""
 
     gold: Gold = field(default_factory=Gold)
     given: dict[str, Given] = field(default_factory=dict)
     """By file name."""
     wanted: list[Wanted] = field(default_factory=list)
+    acts: list[str] = field(default_factory=list)
+    """Of the sentences."""
+    slots: list[dict[str, str]] = field(default_factory=list)
+    """What each sentence is about."""
 
     def write(self, sentence: Any, fill: Fill) -> str:
         """The text of a sentence; adds its files, results and subtasks."""
@@ -151,6 +150,7 @@ class _Draft:
             fills = fill.about_same_file(len(inner))
             return " ".join(self.write(row, own) for row, own in zip(inner, fills, strict=True))
         act, wording, *_ = sentence
+        self.acts.append(act)
         want, _, origin = act.partition(" of ")
         if origin:
             return self._annotation(Want(want), origin, fill=fill, wording=wording)
@@ -161,7 +161,7 @@ class _Draft:
 
     def _result(self, act: str, kind: str, *, fill: Fill, wording: str) -> str:
         """A sentence about a file of the request."""
-        facts = _ACTS[act] if act in _ACTS and "gold" in _ACTS[act] else {**_QUESTION, **_ACTS[act]}
+        facts = ACTS[act] if act in ACTS and "gold" in ACTS[act] else {**_QUESTION, **ACTS[act]}
         is_clip = facts["shows"] == "clip"
         file = fill.video() if is_clip else fill.image()
         thing = _thing(facts["thing"], fill) if "thing" in facts else None
@@ -189,7 +189,7 @@ class _Draft:
             "action": str(motion),
         }
         slots["question"] = facts.get("question", "").format(**slots)
-        text = wording.format(**slots)
+        text = self._text(wording, slots)
         self.gold.act(facts["gold"], {**slots, "said": text})
         self.wanted.append(
             Wanted(
@@ -215,7 +215,7 @@ class _Draft:
             self._give(file, material=Material.LAYOUT, kind=given, sketch=sketch)
             self.wanted.append(Wanted(kind=Want.GUIDED_DRAWING, file=file, word=kind, sketch=sketch))
         self.gold.act("follow_segments" if (act, kind) == ("follow_made", "segmentation") else act, slots)
-        return wording.format(**slots)
+        return self._text(wording, slots)
 
     def _annotation(self, want: Want, origin: str, *, fill: Fill, wording: str) -> str:
         """An annotation of a text in the request, or of the text of a sign, caption or clip."""
@@ -228,7 +228,7 @@ class _Draft:
             slots["text"] = said.text
             self.wanted.append(Wanted(kind=want, said=said))
             self.gold.act("annotate", slots)
-            return wording.format(**slots)
+            return self._text(wording, slots)
         if origin == "clip":
             self._give(slots["video"], material=Material.CLIP, kind=ResourceType.VIDEO)
         elif origin == "sign":
@@ -237,6 +237,10 @@ class _Draft:
             self._give(slots["image"], material=Material.SCENE)
         self.wanted.append(Wanted(kind=want, file=slots["video" if origin == "clip" else "image"]))
         self.gold.act(f"annotate_{origin}", slots)
+        return self._text(wording, slots)
+
+    def _text(self, wording: str, slots: dict[str, str]) -> str:
+        self.slots.append(slots)
         return wording.format(**slots)
 
     def _give(

@@ -1,5 +1,6 @@
 """The suite `toolworld`: requests about the miniature world, whose plans are executed and judged."""
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache, partial
@@ -16,7 +17,8 @@ from evaluator.controlllm.toolbench.suite import FACETS as TOOL_FACETS
 from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outage
 from evaluator.controlllm.toolbench.world import SLUG, materials
 from evaluator.controlllm.toolbench.world.contents import Given, Material, Want, Wanted
-from evaluator.controlllm.toolbench.world.requests import PARAPHRASES, Request, hidden_requests, public_requests
+from evaluator.controlllm.toolbench.world.hidden import hidden_requests
+from evaluator.controlllm.toolbench.world.requests import PARAPHRASES, Request, public_requests
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
@@ -255,6 +257,10 @@ SCORING = (
 )
 
 
+def _reworded(task: Task, rng: random.Random) -> str | None:
+    return cast(WorldTask, task).other_words or PARAPHRASES.reworded(task.text, rng=rng)
+
+
 def toolworld_suite() -> Suite:
     """The public requests; bundled, so always available."""
     return Suite(
@@ -271,7 +277,7 @@ def toolworld_suite() -> Suite:
         facets=FACETS,
         step_problems=STEP_PROBLEMS,
         training_splits=("validation",),
-        reworded=lambda task, rng: PARAPHRASES.reworded(task.text, rng=rng),
+        reworded=_reworded,
         with_outage=with_outage,
         hidden_requests=lambda _, seed: tuple(
             map(world_task, hidden_requests(seed=derived("requests", SLUG, seed=seed)))

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from evaluator.controlllm.benchmarks import measure_search
-from evaluator.controlllm.toolbench.abstention import Need, abstain_requests, hidden_abstain_requests
+from evaluator.controlllm.toolbench.abstain_requests import Need, abstain_requests
+from evaluator.controlllm.toolbench.hidden_abstain import hidden_abstain_requests
 from evaluator.controlllm.toolbench.judging import ToolJudge
 from evaluator.controlllm.toolbench.plan_scores import score_given
 from evaluator.core.planner import PlannerReply

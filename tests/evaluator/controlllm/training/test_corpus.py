@@ -6,7 +6,7 @@ import pytest
 
 from evaluator.controlllm.strategies.subtasks import typed_subtasks
 from evaluator.controlllm.strategies.trained.linear import Grammar, linear_tokens, parsed, written
-from evaluator.controlllm.toolbench.mini.requests import hidden_tasks
+from evaluator.controlllm.toolbench.mini.hidden import hidden_tasks
 from evaluator.controlllm.training.corpus import pair_of
 from evaluator.controlllm.training.decomposer import HELD_OUT, distinct_pairs, wording
 from evaluator.core.suites.registry import suite_of

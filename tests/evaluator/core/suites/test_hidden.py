@@ -140,17 +140,20 @@ class TestOpenAGI:
 
 class TestToolmini:
     @pytest.mark.parametrize("seed", SEEDS)
-    def test_each_goal_has_the_form_of_the_public_one(self, seed):
+    def test_each_task_has_what_sites_show_of_the_public_one(self, seed):
         for public, task in ((TOOLMINI.task(task.key), task) for task in hidden(TOOLMINI, seed).tasks):
-            assert (task.key, task.group, task.level, task.structure) == (
-                public.key, public.group, public.level, public.structure,
-            )  # fmt: skip
+            shown = [
+                (one.key, one.group, one.level, one.structure, one.metric, {*one.resources.values()})
+                for one in (task, public)
+            ]
+            assert shown[0] == shown[1], task.text
             assert task.uncovered == ""
-            assert [type(part) for part in task.goal.parts] == [type(part) for part in public.goal.parts]
-            assert [step.tool for step in task.gold.steps] == [step.tool for step in public.gold.steps] or (
-                "map" in public.text or "output" in public.text or "result" in public.text or "model" in public.text
-            )
-            assert len(task.gold.steps) == len(public.gold.steps)
+
+    @pytest.mark.parametrize("seed", SEEDS)
+    def test_some_wishes_are_others(self, seed):
+        tools = [[step.tool for step in task.gold.steps] for task in TOOLMINI.tasks]
+        others = [task for task in hidden(TOOLMINI, seed).tasks if [step.tool for step in task.gold.steps] not in tools]
+        assert len(others) > 10
 
     @pytest.mark.parametrize("seed", SEEDS)
     def test_the_gold_plans_solve_the_hidden_requests(self, seed):

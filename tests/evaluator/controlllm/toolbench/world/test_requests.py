@@ -9,7 +9,8 @@ from PIL import Image as PillowImage
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.controlllm.toolbench.world import materials
 from evaluator.controlllm.toolbench.world.contents import Material
-from evaluator.controlllm.toolbench.world.requests import hidden_requests, public_requests
+from evaluator.controlllm.toolbench.world.hidden import hidden_requests
+from evaluator.controlllm.toolbench.world.requests import public_requests
 from evaluator.controlllm.toolbench.world.suite import (
     WorldSamples,
     WorldTask,

@@ -7,7 +7,7 @@ import pytest
 from evaluator.controlllm.toolbench.judging import judge
 from evaluator.controlllm.toolbench.world import materials
 from evaluator.controlllm.toolbench.world.contents import Material, Want
-from evaluator.controlllm.toolbench.world.requests import hidden_requests
+from evaluator.controlllm.toolbench.world.hidden import hidden_requests
 from evaluator.controlllm.toolbench.world.suite import WorldTask, toolworld_suite, world_samples, world_task
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.checks import check_plan

@@ -1,0 +1,1 @@
+"""How hidden requests speak: words, phrases and frames that no public request has."""
