@@ -49,6 +49,25 @@ class ComparedReport:
         except (KeyError, TypeError, ValidationError):
             raise ReportError("it is damaged, or a report of another version of planarena") from None
 
+    def scores(self) -> "list[TaskScore]":
+        """The scores of its tasks, with those of further runs.
+
+        Raises:
+            ReportError: the further runs are damaged.
+        """
+        from evaluator.core.records import ResultRecord
+        from evaluator.reliability.further_runs import scores_of_runs
+
+        first = {record.task: record for record in self.records}
+        try:
+            further = [
+                {record.task: record for record in map(ResultRecord.model_validate, run)}
+                for run in (self.document.get("runs") or {}).get("further", ())
+            ]
+        except (AttributeError, TypeError, ValidationError):
+            raise ReportError("its further runs are damaged") from None
+        return scores_of_runs([first, *further])
+
 
 def read_report(file: Path, *, suite: Suite) -> ComparedReport:
     """A report on a suite.
@@ -96,13 +115,13 @@ def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], sample
         reports: reports under equal conditions, in any order; names that occur twice are numbered.
         samples: number of samples of an executed task.
     """
-    from evaluator.scoring.metrics.aggregate import TaskScore, summarise_columns
+    from evaluator.scoring.metrics.aggregate import summarise_columns
 
     column = next(column for column in suite.metrics if column.primary)
     common = set.intersection(*({record.task for record in report.records} for report in reports))
     if not common:
         return ["The reports have no task in common: nothing can be compared."]
-    runs = [[TaskScore.of(record) for record in report.records if record.task in common] for report in reports]
+    runs = [[score for score in report.scores() if score.task in common] for report in reports]
     entries, lines = list[_Entry](), list[str]()
     for name, run in zip(_names(reports), runs, strict=True):
         metrics = summarise_columns(columns=suite.metrics, results=run, samples=samples)["metrics"]

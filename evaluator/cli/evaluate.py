@@ -27,6 +27,7 @@ from evaluator.episodes.options import ExecutionSettings, selected_tasks, settin
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
+from evaluator.reliability.further_runs import SHARE, Claim, RunsReport, report_of, scores_of_runs
 from evaluator.scoring.arbiters.options import (
     DEFAULT_KEY_ENV,
     DEFAULT_THRESHOLD,
@@ -91,7 +92,25 @@ def evaluate(
             help="Also run it again and on perturbed requests (docs/validity.md#reliability-of-a-planner).",
         ),
     ] = False,
-    runs: Annotated[int, typer.Option(min=1, help="With --reliability: runs on the requests as they are.")] = 5,
+    runs: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Ask the planner this often for a random part of the tasks, which shows how much it varies; with "
+            "--reliability, for all tasks (default: 5).",
+            show_default=False,
+        ),
+    ] = None,
+    runs_share: Annotated[
+        float, typer.Option(min=0.01, max=1, help="With --runs: share of the tasks that are asked again.")
+    ] = SHARE,
+    is_deterministic: Annotated[
+        bool,
+        typer.Option(
+            "--deterministic",
+            help="With --runs: the planner answers the same request alike, which a few tasks check.",
+        ),
+    ] = False,
     keeps_artefacts: Annotated[
         bool,
         typer.Option(
@@ -141,15 +160,21 @@ def evaluate(
             evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples, store=store, file=output
         )
         reliability = None
+        if runs is not None and not is_reliability:
+            document |= _asked_again(
+                document, evaluator=evaluator, planner=chosen_planner, name=planner, runs=runs, share=runs_share,
+                is_declared=is_deterministic, samples=samples,
+            )  # fmt: skip
         if is_reliability:
             from evaluator.core.records import ResultRecord
             from evaluator.reliability.command import measured
+            from evaluator.reliability.study import RUNS
 
             records = [ResultRecord.model_validate(record) for record in document["results"]]
             try:
                 reliability = measured(
                     evaluator=evaluator, profile=profile, planner=chosen_planner,
-                    tasks=[record.task for record in records], records=records, runs=runs,
+                    tasks=[record.task for record in records], records=records, runs=runs or RUNS,
                 )  # fmt: skip
             except KeyboardInterrupt:
                 write_json(document, printed=as_json, file=output)
@@ -215,6 +240,42 @@ def _document(
         evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
     )
     return {**document, "causes": causes_document(suite=evaluator.suite, records=records, samples=samples)}
+
+
+def _asked_again(
+    document: Mapping[str, Any],
+    *,
+    evaluator: Evaluator,
+    planner: "Planner",
+    name: str,
+    runs: int,
+    share: float,
+    is_declared: bool,
+    samples: int,
+) -> dict[str, Any]:
+    """Ask the planner again. Returns the further runs with their report, and the summary over all runs."""
+    from evaluator.core.records import ResultRecord
+    from evaluator.reliability.asking_again import further_runs, known_claim
+    from evaluator.scoring.metrics.aggregate import summarise
+
+    claim = Claim.FIXED if name.startswith(_PLANS) else Claim.DECLARED if is_declared else known_claim(name)
+    first = {record.task: record for record in map(ResultRecord.model_validate, document["results"])}
+
+    def say(message: str) -> None:
+        log.print(message, markup=False, highlight=False)
+
+    further = further_runs(
+        evaluator=evaluator, planner=planner, claim=claim, first=first, runs=runs, share=share, say=say
+    )
+    report = report_of(claim=claim, runs=[first, *further])
+    scored = summarise(suite=evaluator.suite, results=scores_of_runs([first, *further]), samples=samples)
+    return {
+        "summary": {**document["summary"], **scored},
+        "runs": {
+            "report": report.to_json(),
+            "further": [[record.model_dump(mode="json") for record in run.values()] for run in further],
+        },
+    }
 
 
 def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path | None) -> None:
@@ -300,6 +361,8 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
     reading = Reading.from_json(document["summary"]["reading"])
     if reading is not None and reading.sentences:
         out.print(" ".join(reading.sentences), markup=False, highlight=False, soft_wrap=True)
+    if again := document.get("runs"):
+        out.print(RunsReport.from_json(again["report"]).in_words(), markup=False, highlight=False, soft_wrap=True)
     _print_faults(document["results"])
     if episodes := document["summary"].get("episodes"):
         for sentence in EpisodeFigures.from_json(episodes).sentences():

@@ -6,7 +6,7 @@ Pure functions; `leaderboard.queue.further_runs` queues the runs of a site.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from graphlib import CycleError
 from math import ceil
@@ -16,6 +16,7 @@ from typing import Any
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.reliability.renaming import plan_of
+from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.plan_equality import canonical_form
 
 RUNS = 3
@@ -176,6 +177,19 @@ def report_of(*, claim: Claim, runs: Sequence[Mapping[str, ResultRecord]], why: 
         claim=claim, verdict=verdict, runs=max(counts, default=1), tasks=compared, differing=differing,
         asked=sum(len(run) for run in runs[1:]), why=why,
     )  # fmt: skip
+
+
+def scores_of_runs(runs: Sequence[Mapping[str, ResultRecord]]) -> list[TaskScore]:
+    """The scores of the first run, each with those of further runs.
+
+    Args:
+        runs: records of each run by task, the first run first.
+    """
+    first, *further = runs
+    return [
+        replace(TaskScore.of(record), further=tuple(TaskScore.of(run[task]) for run in further if task in run))
+        for task, record in first.items()
+    ]
 
 
 def _counts(runs: Sequence[Mapping[str, ResultRecord]]) -> Iterable[int]:

@@ -20,6 +20,7 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
      "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2,
               "cached_price": 0.01},                (US dollars per task, if known; the last only if it is declared)
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
+     "asked": {"claim": "declared", "verdict": "deterministic", "runs": 2, "tasks": 8, "differing": 0},
      "declared": true}                               (only if the planner's owner declared the model facts and prices)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. Anchors
@@ -37,6 +38,10 @@ the ranges of others.
 `runs` summarises the published runs of the same planner under the board's conditions: a row shows the latest (policy
 `latest`), or the mean of all (`mean`, with their ids in `evaluations`), never the best. `sd`, `low` and `high` are
 the standard deviation and the range of the runs' primary means; they and `identical` are absent for a single run.
+
+`asked` says how often the planner was asked for the same requests, and what that shows
+(`evaluator.reliability.further_runs`); it is absent in rows from before planners were asked again. A row with the
+verdict `one_run` has one run of a planner that may vary.
 
 A metric that no task measured is left out of `metrics`, or null. Only rows measured on the owner's self-hosted worker
 and verified by a worker of this site have `"run_by_owner": true`.
@@ -139,6 +144,8 @@ class Entry(NamedTuple):
     """As in the row; None where plans are not executed."""
     reliability: Mapping[str, Any] = MappingProxyType({})
     """As in the row; empty without a profile."""
+    asked: Mapping[str, Any] = MappingProxyType({})
+    """As in the row; empty if it was evaluated before planners were asked again."""
 
     @property
     def is_anchor(self) -> bool:
@@ -275,6 +282,7 @@ def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
         **({"normalised": dict(entry.normalised)} if entry.normalised else {}),
         **({"runs": _runs(entry.runs)} if entry.runs else {}),
         **({"reliability": dict(entry.reliability)} if entry.reliability else {}),
+        **({"asked": dict(entry.asked)} if entry.asked else {}),
         **_facts(entry),
     }
 

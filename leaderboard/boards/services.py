@@ -246,6 +246,7 @@ def _entry(source: _Source) -> Entry:
         run_by_owner=source.own_worker_run is not None,
         # Nobody verifies the runs of a profile on a self-hosted worker.
         reliability={} if source.own_worker_run else dimensions_of(source.reliability__figures__dimensions),
+        asked=_asked(source),
         model_name=source.submission__planner__model_name,
         parameters=source.submission__planner__parameters,
         open_weights=source.submission__planner__open_weights,
@@ -256,6 +257,14 @@ def _entry(source: _Source) -> Entry:
         ),
         declared=KINDS[source.submission__planner__kind].declares,
     )
+
+
+_ASKED = ("claim", "verdict", "runs", "tasks", "differing")
+
+
+def _asked(source: _Source) -> Mapping[str, Any]:
+    report = source.summary.get("runs") or {}
+    return {name: report[name] for name in _ASKED} if report else {}
 
 
 def _readable(source: _Source) -> Mapping[str, Any]:

@@ -25,6 +25,7 @@ from leaderboard.evaluations.models import (
     ShardState,
     TaskResult,
 )
+from leaderboard.evaluations.results.further_scores import with_further
 from leaderboard.evaluations.results.results import usage_of
 from leaderboard.evaluations.results.task_scores import task_score
 from leaderboard.evaluations.states import DEADLINES, LEASABLE, advance, explain, is_open_fault
@@ -198,15 +199,17 @@ def summarise(evaluation: Evaluation) -> bool:
 
 
 def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
+    report = further_runs.report(evaluation) if evaluation.is_submitted else None
+    scores = {evaluation.pk: [task_score(result) for result in results]}
     summary = library().summarise(
         suite=evaluation.suite.slug,
-        results=[task_score(result) for result in results],
+        results=with_further(scores)[evaluation.pk],
         samples=evaluation.samples,
     )
     reading = Reading.of((result, result.reading) for result in results)
     summary = {**summary, "usage": usage_of(results), "reading": reading.to_json()}
-    if evaluation.is_submitted:
-        summary["runs"] = further_runs.report(evaluation).to_json()
+    if report is not None:
+        summary["runs"] = report.to_json()
     elif evaluation.is_further_run and withholds_tasks(reader=None, of=evaluation):
         # Means over a few hidden tasks would reveal what single ones score.
         summary = {"metrics": {}, "outcomes": {}}

@@ -19,7 +19,10 @@ _HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Arbiter": ("--arbiter", "--arbiter-threshold", "--arbiter-key-env"),
         "Simulated endpoint": ("--requests", "--latency", "--capacity", "--highest", "--retry-after"),
         "Store": ("--store", "--store-limit", "--work"),
-        "Runs and seeds": ("--reliability", "--runs", "--seed", "--seeds", "--draws", "--second", "--only"),
+        "Runs and seeds": (
+            "--reliability", "--runs", "--runs-share", "--deterministic", "--seed", "--seeds", "--draws", "--second",
+            "--only",
+        ),
         "Training": (
             "--steps", "--plans", "--learning-rate", "--estimator", "--sampling", "--gold", "--lora", "--rank",
             "--arms", "--fine-tuning-steps", "--resume", "--stop-after", "--threads",

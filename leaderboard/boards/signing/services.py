@@ -7,6 +7,7 @@ import base64
 import json
 import logging
 import secrets
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,7 @@ from evaluator.core.signatures.statements import (
     Conditions,
     Digested,
     EvaluationStatement,
+    FurtherRun,
     Name,
     Previous,
     RowDigests,
@@ -46,6 +48,7 @@ from leaderboard.catalog.hidden_data import FACTS, facts_of, sign_announcements
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, lock_board
+from leaderboard.evaluations.results.further_scores import further_results
 from leaderboard.platform.database import database_now
 
 logger = logging.getLogger(__name__)
@@ -67,6 +70,10 @@ _TASK_COLUMNS = {
     "cached_tokens": "cached_tokens",
 }
 """Columns of results by field of `TaskEntry`."""
+_RUN_COLUMNS = {
+    name: _TASK_COLUMNS[name] for name in ("task", "outcome", "score", "samples", "indicators", "sample_indicators")
+}
+"""Columns of results by field of `FurtherRun`, and the task."""
 
 
 def sign_evaluations(evaluation_ids: Iterable[UUID]) -> None:
@@ -233,11 +240,17 @@ def bound_by_content(suite: str) -> set[int]:
 def task_entries(*, evaluation_id: UUID, salt: str) -> tuple[list[TaskEntry], Mapping[str, str]]:
     """The signed form of an evaluation's results in the suite's order, and the digests of its records by task."""
     entries, records = list[TaskEntry](), dict[str, str]()
+    further: dict[str, list[FurtherRun]] = defaultdict(list)
+    for *figures, digest in further_results([evaluation_id]).values_list(*_RUN_COLUMNS.values(), "record_digest"):
+        facts = dict(zip(_RUN_COLUMNS, figures, strict=True))
+        task = facts.pop("task")
+        commitment = record_commitment(salt=salt, task=task, digest=digest) if digest else None
+        further[task].append(FurtherRun(**facts, record=commitment))
     results = TaskResult.objects.filter(evaluation=evaluation_id).order_by("task__position")
     for *figures, digest in results.values_list(*_TASK_COLUMNS.values(), "record_digest"):
         facts = dict(zip(_TASK_COLUMNS, figures, strict=True))
         commitment = record_commitment(salt=salt, task=facts["task"], digest=digest) if digest else None
-        entries.append(TaskEntry(**facts, record=commitment))
+        entries.append(TaskEntry(**facts, record=commitment, further=tuple(further[facts["task"]])))
         if digest:
             records[facts["task"]] = digest
     return entries, records

@@ -3,7 +3,9 @@
 import pytest
 
 from evaluator.core.records import Outcome
-from leaderboard.boards.models import Snapshot
+from evaluator.core.signatures.statements import tasks_digest
+from leaderboard.boards.models import EvaluationSignature, Snapshot
+from leaderboard.boards.signing.proofs import evaluation_proof
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Shard
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.own import runs_on_own_worker
@@ -176,3 +178,19 @@ def test_further_runs_of_an_own_worker_run_there_as_well():
         run(one)
     assert again(evaluation).state == EvaluationState.COMPLETED
     assert evaluation.verifications.exists()
+
+
+def test_the_row_and_the_signed_results_have_the_further_runs():
+    evaluation = run(entered())
+    second, third = evaluation.further_runs
+    run(second, score=0.25)
+    run(third)
+    [row] = Snapshot.objects.get().content["rows"]
+    assert row["asked"] == {"claim": "", "verdict": "varies", "runs": 3, "tasks": 10, "differing": 0}
+    proof = evaluation_proof(evaluation=again(evaluation), shows_records=True, shows_tasks=True)
+    entries = {entry.task: entry for entry in proof.tasks if entry.further}
+    assert entries.keys() == tasks_of(second)
+    assert {tuple(one.score for one in entry.further) for entry in entries.values()} == {(0.25, 0.5)}
+    assert (
+        tasks_digest(evaluation=str(evaluation.pk), tasks=proof.tasks) == EvaluationSignature.objects.get().tasks_digest
+    )

@@ -40,7 +40,7 @@ _MOST_FACTS = 50_000
 """Characters of provenance and the planner's identity as JSON."""
 _SAME = 1e-6
 """Tolerance between the means of a report and those of its records."""
-_NOT_PART = ("results", "causes", "summary", "version", "suite", "planner", "reliability")
+_NOT_PART = ("results", "causes", "summary", "version", "suite", "planner", "reliability", "runs")
 """Members of a report that are shown elsewhere than under its provenance."""
 
 
