@@ -123,6 +123,22 @@ def _check_order(study: StudyFolder, *, first_run: StudyRun, report: Report) -> 
     else:
         text = f"{name}: the registration was committed {registered.time} ({registered.id[:12]}), the first run"
         report.ok("order", f"{text} {measured.time} ({measured.id[:12]})")
+    if registered is not None:
+        _check_kept(study, since=registered, report=report)
+
+
+_APPENDED = ("statements", "scores", "amendments", "results", "code", "tasks.json", "plan.toml")
+
+
+def _check_kept(study: StudyFolder, *, since: _Commit, report: Report) -> None:
+    """Look for files of a study that were changed or removed after the registration.
+
+    The chain of statements does not show that its end was cut off and signed again.
+    """
+    changes = _git(study.path, "log", "--diff-filter=DM", "--format=%h", f"{since.id}..HEAD", "--", *_APPENDED)
+    if changes:
+        commits = ", ".join(reversed(changes.splitlines()))
+        report.mismatch("order", f"{study.plan.name}: signed files were changed or removed in {commits}")
 
 
 def _added(folder: Path, name: str) -> _Commit | None:

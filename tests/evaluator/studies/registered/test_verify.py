@@ -10,7 +10,7 @@ from evaluator.client.verify.report import Kind, Report
 from evaluator.core import canonical_json
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.signatures.envelope import seal
-from evaluator.studies.registered.conduct import close, deviate, register
+from evaluator.studies.registered.conduct import add_run, close, deviate, register
 from evaluator.studies.registered.files import StudyError, inside, manifest, manifest_digest
 from evaluator.studies.registered.folder import StudyFolder
 from evaluator.studies.registered.plan import parse
@@ -24,6 +24,7 @@ from tests.evaluator.studies.registered.studies import (
     add_all,
     new_study,
     registered_study,
+    scores_of,
 )
 
 
@@ -237,6 +238,20 @@ def test_history_shows_whether_the_registration_is_older_than_the_first_run(clos
         commit(tmp_path, *paths)
     (finding,) = [one for one in report_of(closed[1]).findings if one.part == "order"]
     assert (finding.kind, words in finding.text) == (kind, True), finding
+
+
+def test_history_shows_that_signed_runs_were_replaced(closed, tmp_path):
+    author, study = closed
+    subprocess.run(["git", "-C", str(tmp_path), "init", "-q"], check=True)
+    commit(tmp_path, "studies/toy/statements/0000.json", "studies/toy/plan.toml", "studies/toy/tasks.json")
+    commit(tmp_path, "studies")
+    assert not problems(study)
+    for name in ("statements/0013.json", "results/0013.json", "statements/0012.json", "scores/seed-5/taught.json"):
+        (study.path / name).unlink()
+    add_run(author=author, study=StudyFolder(study.path), arm="taught", seed=5, scores=scores_of("taught", 5, gain=0.9))
+    assert not problems(study)
+    commit(tmp_path, "-A", "studies")
+    assert "signed files were changed or removed in" in problems(study)[0]
 
 
 HOSTILE = ("../outside", "/etc/passwd", "a/../../outside", "a\\b", "a\nb", "", "x" * 400)
