@@ -23,6 +23,10 @@ class BundledEntry:
     """Whether it is an anchor only of suites that judge plans instead of executing them."""
     is_named_by_suites: bool = False
     """Whether it is an anchor only of suites whose entry names it."""
+    is_shortcut: bool = False
+    """Whether it knows words instead of meanings (`evaluator.planners.shortcuts`)."""
+    learns: bool = False
+    """Whether it is trained on gold plans of public requests."""
     is_further_seed: bool = False
     """Whether it repeats another planner with a further seed: five seeds show the share of chance in a score."""
 
@@ -36,7 +40,7 @@ class BundledEntry:
     @property
     def lacking(self) -> tuple[str, ...]:
         """Slugs of the suites that lack the gold plans it needs."""
-        return suites_without_gold() if self.knows_gold else ()
+        return suites_without_gold() if self.knows_gold or self.learns else ()
 
     def understands(self, suite: str) -> bool:
         """Whether it is an anchor of the suite with this slug."""

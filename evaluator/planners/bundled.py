@@ -18,6 +18,7 @@ from evaluator.core.suites.registry import paper_entries
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.planners.ablations import literals, minus_one, with_texts
 from evaluator.planners.anchors import BundledEntry
+from evaluator.planners.shortcuts import BUNDLED as SHORTCUTS
 
 _NUMBER = re.compile(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?")
 
@@ -292,6 +293,7 @@ _ENTRIES = (
         make=LastNumberPlanner,
         is_named_by_suites=True,
     ),
+    *SHORTCUTS,
     *(each for entry in paper_entries() if hasattr(entry, "BUNDLED") for each in import_module(entry.BUNDLED).BUNDLED),
 )
 BUNDLED: Mapping[str, BundledEntry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
@@ -304,8 +306,14 @@ def bundled_names() -> tuple[str, ...]:
 
 
 def each_once(suite: str) -> tuple[str, ...]:
-    """Names of the anchors of the suite with this slug, without further seeds."""
-    return tuple(entry.name for entry in _ENTRIES if not entry.is_further_seed and entry.understands(suite))
+    """Names of the anchors of the suite with this slug, without further seeds and shortcuts."""
+    chosen = (entry for entry in _ENTRIES if not (entry.is_further_seed or entry.is_shortcut))
+    return tuple(entry.name for entry in chosen if entry.understands(suite))
+
+
+def shortcuts_of(suite: str) -> tuple[str, ...]:
+    """Names of the shortcuts of the suite with this slug."""
+    return tuple(entry.name for entry in _ENTRIES if entry.is_shortcut and entry.understands(suite))
 
 
 def bundled_planner(*, name: str, suite: Suite) -> Planner:

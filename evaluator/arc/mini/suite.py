@@ -41,8 +41,17 @@ def mini_suite() -> Suite:
     )  # fmt: skip
     return replace(
         suite, conditions=replace(suite.conditions, splits=SPLITS), facets=_FACETS, training_splits=(TRAIN,),
-        hidden_requests=_hidden,
+        hidden_requests=_hidden, public_draws=_public_draws,
     )  # fmt: skip
+
+
+_DRAWN = 50
+"""Tasks of each family that are drawn at most: a task takes some hundredths of a second."""
+
+
+def _public_draws(count: int) -> tuple[ArcTask, ...]:
+    each = min(-(-count // len(FAMILIES)), _DRAWN)
+    return tuple(map(task_of, draw_tasks(Source(split=Split.TRAIN), count=each)))
 
 
 def _hidden(_: Suite, seed: str) -> tuple[ArcTask, ...]:

@@ -8,7 +8,7 @@ All choices follow from the seed and the position of the request.
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -166,6 +166,16 @@ def abstain_requests() -> tuple[Request, ...]:
         requests.append(next(draft for draft in drafts if draft.text not in texts))
         texts.add(requests[-1].text)
     return in_order(requests)
+
+
+def drawn_abstain_requests(*, count: int) -> Iterator[Request]:
+    """About so many further requests of the public kinds and wordings, about other objects; their keys repeat."""
+    for number in range(-(-count // len(places()))):
+        drafts = (
+            _draft(need=need, index=index, fill=Fill(key=f"{need} {place}", seed=f"{SEED} draw {number}"))
+            for place, (need, index) in enumerate(places())
+        )
+        yield from in_order(list(drafts))
 
 
 def places() -> tuple[tuple[Need, int], ...]:

@@ -6,7 +6,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from evaluator.controlllm.toolbench.abstain_requests import Need, Request, abstain_requests
+from evaluator.controlllm.toolbench.abstain_requests import Need, Request, abstain_requests, drawn_abstain_requests
 from evaluator.controlllm.toolbench.goals.goal import Goal
 from evaluator.controlllm.toolbench.hidden_abstain import hidden_abstain_requests
 from evaluator.controlllm.toolbench.suite import COLUMNS as TOOL_COLUMNS
@@ -147,6 +147,7 @@ def toolmini_abstain_suite() -> Suite:
         may_abstain=True,
         with_outage=with_outage,
         reworded=_reworded,
+        public_draws=lambda count: map(abstain_task, drawn_abstain_requests(count=count)),
         hidden_requests=lambda _, seed: tuple(
             map(abstain_task, hidden_abstain_requests(seed=derived("requests", SLUG, seed=seed)))
         ),

@@ -1,14 +1,14 @@
 """The suites `tool100`, `tool2k` and `toolmini`, whose plans are judged and not executed."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evaluator.controlllm.toolbench.indicators import COLUMNS as MEASURES
 from evaluator.controlllm.toolbench.mini.hidden import hidden_tasks
-from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES, toolmini_tasks
+from evaluator.controlllm.toolbench.mini.requests import PARAPHRASES, drawn_tasks, toolmini_tasks
 from evaluator.controlllm.toolbench.released.defects import RULES
 from evaluator.controlllm.toolbench.released.files import TOOL2K, TOOL100, RawTask, read_tool2k, read_tool100
 from evaluator.controlllm.toolbench.released.source import fetched_folder, gold_file, problem_of_fetched
@@ -172,6 +172,7 @@ def tool_suite(
     raw: Sequence[RawTask],
     reworded: Callable[[Task, random.Random], str | None] | None = None,
     hidden_requests: Callable[[Suite, str], tuple[Task, ...]] | None = None,
+    public_draws: Callable[[int], Iterable[Task]] | None = None,
 ) -> Suite:
     """A suite of requests with derived goals."""
     return Suite(
@@ -193,6 +194,7 @@ def tool_suite(
         with_outage=with_outage,
         reworded=reworded,
         hidden_requests=hidden_requests,
+        public_draws=public_draws,
         right_plans=partial(right_plans, executed=False),
     )
 
@@ -213,6 +215,7 @@ def toolmini_suite() -> Suite:
         description="120 bundled requests in the groups of Tool100; needs no download.",
         raw=toolmini_tasks(),
         reworded=reworded,
+        public_draws=lambda count: map(tool_task, drawn_tasks(count=count)),
         hidden_requests=lambda _, seed: tuple(
             map(tool_task, hidden_tasks(seed=derived("requests", "toolmini", seed=seed)))
         ),

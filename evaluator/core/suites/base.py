@@ -399,6 +399,9 @@ class Suite:
     with_outage: "Callable[[Suite, frozenset[str]], Suite] | None" = field(default=None, compare=False, repr=False)
     """The suite, as planners are asked, in which each task lacks a tool of its gold plan: other tools are sufficient,
     or abstaining is right. Takes the names of the tools that plans may call. None: what is sufficient is not known."""
+    public_draws: "Callable[[int], Iterable[Task]] | None" = field(default=None, compare=False, repr=False)
+    """Draws about so many further requests by the public grammar, for planners that learn; always the same. None: the
+    suite has no generator."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
 

@@ -89,6 +89,9 @@ class Entry:
     """Whether any of its tasks has a gold plan, so that bundled planners can answer with them."""
     anchors: tuple[str, ...] = ()
     """Names of bundled planners that serve as anchors only for the suites that list them."""
+    regex: Callable[[Any], Any] | None = None
+    """Keyword rules that were written by hand from public requests: takes a `PlannerRequest` and returns a `Plan`, a plan
+    in the suite's own form, or None to abstain. With them the suite has the anchor `regex`."""
 
 
 def suite_names() -> tuple[str, ...]:
@@ -126,7 +129,11 @@ def judged_suites() -> tuple[str, ...]:
 
 def suites_with_anchor(name: str) -> tuple[str, ...]:
     """Slugs of all suites that list this bundled planner as an anchor, in alphabetical order, fetched or not."""
-    return tuple(sorted(slug for slug, entry in _entries().items() if name in entry.anchors))
+    return tuple(sorted(slug for slug, entry in _entries().items() if name in _anchors_of(entry)))
+
+
+def _anchors_of(entry: Entry) -> tuple[str, ...]:
+    return entry.anchors if entry.regex is None else (*entry.anchors, "regex")
 
 
 def suites_without_gold() -> tuple[str, ...]:

@@ -73,7 +73,8 @@ def mini_suite() -> Suite:
         description="Word problems, databases, chronicles, a shop and pictures of the miniature world, in turns.",
         metrics=COLUMNS, catalogue=TOOLS, tasks=tasks_of(Source(split=Split.PUBLIC)),
         conditions=Conditions(experts=True, samples=False, splits=SPLITS), panels=(Panel.TRANSCRIPT,), scoring=_SCORING,
-        statement_tool=SQL_TOOL, reworded=_reworded, hidden_requests=_hidden, training_splits=(TRAIN,),
+        statement_tool=SQL_TOOL, reworded=_reworded, hidden_requests=_hidden, public_draws=_public_draws,
+        training_splits=(TRAIN,),
         majority=majority,
         facets=Facets(filters=_FACETS, facts=("group", "kind"), breakdowns=("group", "kind"), plots=("group",),
                       comparisons=("group",)),
@@ -129,6 +130,10 @@ def majority() -> dict[str, str]:
 
 def _reworded(task: Task, rng: random.Random) -> str | None:
     return PARAPHRASES.reworded(task.text, rng=rng)
+
+
+def _public_draws(count: int) -> tuple[Task, ...]:
+    return tasks_of(Source(split=Split.TRAIN), count=-(-count // len(GROUPS)))
 
 
 def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:

@@ -173,6 +173,7 @@ def season_suite() -> Suite:
         facets=FACETS,
         may_abstain=True,
         reworded=_reworded,
+        public_draws=lambda count: season(seed=f"{PUBLIC_SEED} draws", count=count),
         hidden_requests=_hidden_requests,
     )
 

@@ -191,6 +191,13 @@ def toolmini_tasks() -> tuple[RawTask, ...]:
     return tuple(request_of(group=group, index=index, seed=SEED) for group in GROUPS for index in range(PER_GROUP))
 
 
+def drawn_tasks(*, count: int) -> Iterator[RawTask]:
+    """About so many further requests of the public forms, about other objects, files and scenes."""
+    for number in range(-(-count // (PER_GROUP * len(GROUPS)))):
+        for group in GROUPS:
+            yield from (request_of(group=group, index=n, seed=f"{SEED} draw {number}") for n in range(PER_GROUP))
+
+
 def request_of(*, group: str, index: int, seed: str) -> RawTask:
     """One request of a group; seed and key choose its objects."""
     key = f"{group}/{index}"

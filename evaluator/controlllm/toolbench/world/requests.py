@@ -100,6 +100,13 @@ def public_requests() -> tuple[Request, ...]:
     return tuple(requests)
 
 
+def drawn_requests(*, count: int) -> Iterator[Request]:
+    """About so many further requests of the public forms, about other objects and files."""
+    for number in range(-(-count // len(public_requests()))):
+        for group, rows in GROUPS.items():
+            yield from (request_of(group=group, index=n, seed=f"{SEED} draw {number}") for n in range(len(rows)))
+
+
 def request_of(*, group: str, index: int, seed: str) -> Request:
     """One request of a group; seed and key choose its objects."""
     for attempt in itertools.count():

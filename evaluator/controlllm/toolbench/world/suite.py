@@ -18,7 +18,7 @@ from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outag
 from evaluator.controlllm.toolbench.world import SLUG, materials
 from evaluator.controlllm.toolbench.world.contents import Given, Material, Want, Wanted
 from evaluator.controlllm.toolbench.world.hidden import hidden_requests
-from evaluator.controlllm.toolbench.world.requests import PARAPHRASES, Request, public_requests
+from evaluator.controlllm.toolbench.world.requests import PARAPHRASES, Request, drawn_requests, public_requests
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
@@ -279,6 +279,7 @@ def toolworld_suite() -> Suite:
         training_splits=("validation",),
         reworded=_reworded,
         with_outage=with_outage,
+        public_draws=lambda count: map(world_task, drawn_requests(count=count)),
         hidden_requests=lambda _, seed: tuple(
             map(world_task, hidden_requests(seed=derived("requests", SLUG, seed=seed)))
         ),
