@@ -13,7 +13,7 @@ from evaluator.controlllm.toolbench.released.source import fetched_folder
 from evaluator.controlllm.toolbench.suite import tool2k_suite, tool100_suite, toolmini_suite
 from evaluator.controlllm.toolbench.world import SLUG as WORLD
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.suites.registry import Entry, suite_of
+from evaluator.core.suites.registry import Entry, deferred, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans
@@ -62,19 +62,21 @@ def _executed(slug: str, build: "Callable[[], Suite]") -> Entry:
 
 _EPISODE = JudgedPlans(judge=ToolJudge())
 _CATALOGUE = CONTROLLLM.name
+_REGEX = deferred("evaluator.controlllm.toolbench.mini.regex:plan")
 _WORLD = Entry(
     slug=WORLD,
     build=_toolworld,
     episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
     catalogue=_CATALOGUE,
+    regex=_REGEX,
 )
 _TOOL100 = _executed(executed.TOOL100, executed.tool100_executed)
 _TOOL2K = _executed(executed.TOOL2K, executed.tool2k_executed)
 
 PUBLISHED = (2023, 10, 26)
 SUITES = (
-    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE),
-    Entry(slug=ABSTAIN, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE),
+    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE, regex=_REGEX),
+    Entry(slug=ABSTAIN, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE, regex=_REGEX),
     _WORLD,
     Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
     Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),

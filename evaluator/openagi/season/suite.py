@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN, derived
-from evaluator.core.suites.registry import Entry
+from evaluator.core.suites.registry import Entry, deferred
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
@@ -186,7 +186,8 @@ def _samples(setting: Setting) -> "SampleSource":
 
 
 ENTRY = Entry(
-    slug="openagi-season", build=season_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name
+    slug="openagi-season", build=season_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name,
+    regex=deferred("evaluator.openagi.season.regex:plan"),
 )
 
 
