@@ -61,8 +61,8 @@ SUITES = (
         is_available=_sql_is_fetched,
     ),
     Entry(
-        slug="lumos-mini", build=deferred("evaluator.lumos.mini.suite:mini_suite"), episode=_MINI, anchors=("majority",),
-        regex=deferred("evaluator.lumos.mini.regex:plan"),
+        slug="lumos-mini", build=deferred("evaluator.lumos.mini.suite:mini_suite"), episode=_MINI,
+        anchors=("majority",), regex=deferred("evaluator.lumos.mini.regex:plan"),
     ),
     Entry(
         slug="hotpotqa", build=deferred("evaluator.lumos.questions.suite:hotpotqa_suite"), episode=_HOTPOTQA,

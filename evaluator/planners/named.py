@@ -15,6 +15,7 @@ from evaluator.core.suggestions import likely_name, no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.turns import Role
+from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.bundled import BUNDLED, bundled_names, bundled_planner
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError, strategy_planner_of
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
@@ -87,12 +88,15 @@ def samples_replies(name: str) -> bool:
 ANCHORS = "Anchors of every board"
 JUDGED_ANCHORS = "Anchors of boards whose plans are judged"
 NAMED_ANCHORS = "Anchors of some suites in turns"
+SHORTCUTS = "Shortcuts, which know words and not meanings"
 WITHOUT_MODEL = "Strategies without a language model"
 WITH_SHIPPED_MODEL = "Strategies with the language model that comes with PlanArena"
 TRAINED_FOR = OPENAGI.name
 """The shipped language models were trained for this catalogue of tools: only its strategies are offered with them."""
 _MODEL_SECONDS = 0.2
 """Processor time per task of a shipped language model."""
+_SHORTCUT_SECONDS = 0.02
+"""Processor time per task of a trained shortcut, besides up to a minute of training where no model is kept."""
 _OF_MODULES = (
     f"lumos/iterative:{LUMOS}/plan-iterative,ground={LUMOS}/ground-iterative", f"lumos/integrated:{LUMOS}/integrated",
 )  # fmt: skip
@@ -126,10 +130,11 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
     planners = [
         OfflinePlanner(
             name=entry.name,
-            group=NAMED_ANCHORS if entry.is_named_by_suites else JUDGED_ANCHORS if entry.is_for_judged else ANCHORS,
+            group=_group_of(entry),
             description=entry.description,
             suites=entry.suites,
             lacking=entry.lacking,
+            task_seconds=_SHORTCUT_SECONDS if entry.learns else 0.0,
         )
         for entry in BUNDLED.values()
     ]
@@ -164,6 +169,12 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
         for name in _OF_MODULES
     ]  # fmt: skip
     return MappingProxyType({planner.name: planner for planner in planners})
+
+
+def _group_of(entry: BundledEntry) -> str:
+    if entry.is_shortcut:
+        return SHORTCUTS
+    return NAMED_ANCHORS if entry.is_named_by_suites else JUDGED_ANCHORS if entry.is_for_judged else ANCHORS
 
 
 def offline_planner(*, name: str, suite: Suite) -> Planner:

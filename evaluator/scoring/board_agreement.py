@@ -1,6 +1,7 @@
-"""Whether the other metrics of a board agree with the metric it ranks by, and what random plans score there. Pure.
+"""Whether the other metrics of a board agree with the metric it ranks by, what random plans score there, and how much
+headroom shortcuts leave. Pure.
 
-Both follow from the figures of the rows alone. They are part of the summary that the site signs (`board_summary.py`).
+All follow from the figures of the rows alone. They are part of the summary that the site signs (`board_summary.py`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evaluator.core.signatures.statements import Agreement, BoardSummary, ColumnFacts, RandomPlans
+from evaluator.core.signatures.statements import Agreement, BoardSummary, ColumnFacts, Headroom, RandomPlans
 from evaluator.core.suites.base import EXACT, Column, shown_columns
-from evaluator.scoring.board_table import RANDOM
+from evaluator.scoring.board_table import GOLD, RANDOM, SHORTCUTS, WITHOUT_UNDERSTANDING
 
 LEAST_ROWS = 5
 """Ranked rows below which a rank correlation is not computed: of four rows, one exchange moves it by up to 0.6."""
@@ -43,7 +44,8 @@ def with_agreement(summary: BoardSummary, *, rows: Sequence[RowFigures], columns
     key, better = column.key, column.higher_is_better
     plans = random_plans(rows, primary=key, higher_is_better=better, exact=exact_column(columns))
     compared = agreements(rows, primary=key, higher_is_better=better, directions=directions_of(columns))
-    return summary.model_copy(update={"agreements": compared, "random_plans": plans})
+    room = headroom(rows, primary=key, higher_is_better=better)
+    return summary.model_copy(update={"agreements": compared, "random_plans": plans, "headroom": room})
 
 
 def directions_of(columns: Sequence[Column]) -> dict[str, bool]:
@@ -132,3 +134,26 @@ def random_plans(rows: Sequence[RowFigures], *, primary: str, higher_is_better: 
     return RandomPlans(
         evaluation=anchor.evaluation, mean=mean, exact=share, above=len(above), highest=above[0] if above else None
     )
+
+
+def headroom(rows: Sequence[RowFigures], *, primary: str, higher_is_better: bool) -> Headroom | None:
+    """The gold plans of a board, and the best of the planners that understand nothing; None without gold plans, or
+    where no shortcut was evaluated, since floors alone say nothing of shortcuts.
+
+    Args:
+        rows: of a board. Of several rows of an anchor, the newest counts.
+        primary: key of the column that the board ranks by.
+        higher_is_better: its direction.
+    """
+    newest: dict[str, RowFigures] = {}
+    for row in rows:
+        name = row.strategy.partition("/")[0]
+        if row.rank is None and primary in row.means and name in WITHOUT_UNDERSTANDING | {GOLD}:
+            newest[name] = max(newest.get(name, row), row, key=lambda one: (one.finished, one.evaluation))
+    gold = newest.pop(GOLD, None)
+    if gold is None or newest.keys().isdisjoint(SHORTCUTS):
+        return None
+    sign = 1 if higher_is_better else -1
+    name = max(sorted(newest), key=lambda name: sign * newest[name].means[primary])
+    best = newest[name]
+    return Headroom(shortcut=name, evaluation=best.evaluation, mean=best.means[primary], gold=gold.means[primary])

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from evaluator.core.signatures.statements import Agreement, BoardSummary, Gap, RandomPlans
+from evaluator.core.signatures.statements import Agreement, BoardSummary, Gap, Headroom, RandomPlans
 from evaluator.core.suites.base import Column
 from evaluator.scoring.board_agreement import CONTRADICTS
 from evaluator.scoring.board_summary import is_real
@@ -49,7 +49,7 @@ def sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str = 
 
 
 def remarks(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequence[Column]) -> list[Sentence]:
-    """What other metrics and random plans say against the order, at most two sentences.
+    """What other metrics, random plans and shortcuts say against the order, at most three sentences.
 
     Args:
         summary: of the board.
@@ -61,6 +61,9 @@ def remarks(*, summary: BoardSummary, rows: Sequence[RankedRow], columns: Sequen
         said.append((disagreement,))
     if summary.random_plans is not None:
         said.append(tuple(_random_plans(summary.random_plans, rows=rows, columns=columns)))
+    if summary.headroom is not None:
+        higher_is_better = next((column.higher_is_better for column in columns if column.primary), True)
+        said.append((headroom_in_words(summary.headroom, higher_is_better=higher_is_better),))
     return said
 
 
@@ -149,6 +152,15 @@ def _random_plans(plans: RandomPlans, *, rows: Sequence[RankedRow], columns: Seq
     yield ", which has more exact plans"
     exact = rows[plans.highest].exact
     yield "." if exact is None or plans.exact is None else f" ({_share(exact)} against {_share(plans.exact)})."
+
+
+def headroom_in_words(room: Headroom, *, higher_is_better: bool = True) -> str:
+    """The headroom of a board, such as `Without understanding the requests, bag-of-words scores 0.850, and gold
+    plans 0.940: the headroom is 0.090.`"""
+    difference = (room.gold - room.mean) * (1 if higher_is_better else -1)
+    end = f": the headroom is {difference:.3f}." if difference > 0 else ": there is no headroom."
+    scores = f"{room.shortcut} scores {room.mean:.3f}, and gold plans {room.gold:.3f}"
+    return f"Without understanding the requests, {scores}{end}"
 
 
 def _share(share: float) -> str:

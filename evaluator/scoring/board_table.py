@@ -20,12 +20,18 @@ RELIABILITY = ("success", "consistency", "robustness", "predictability")
 """Dimensions of reliability, in the order of their columns."""
 RANDOM = "random-valid"
 """The bundled planner whose plans are random and valid."""
+GOLD = "gold"
+"""The bundled planner that answers with gold plans."""
+SHORTCUTS = ("regex", "template-memoriser", "bag-of-words")
+"""Bundled planners that know the words of public requests instead of their meanings."""
 ANCHORS = (
-    "gold", "no-op", RANDOM, "majority", "gold-minus-one", "parrot", "ask-everything", "last-number",
+    GOLD, "no-op", RANDOM, "majority", *SHORTCUTS, "gold-minus-one", "parrot", "ask-everything", "last-number",
     "identity", "rules",
 )  # fmt: skip
 """Bundled planners that mark the ends of a scale, and shortcuts that need no understanding, the most telling first.
 They have no rank."""
+WITHOUT_UNDERSTANDING = frozenset(ANCHORS) - {GOLD, "gold-minus-one", "parrot"}
+"""The anchors that neither understand a request nor know its gold plan."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 _METRIC_PARTS = ("mean", "low", "high", "tasks")
 _ENDS = ("mean", "low", "high")

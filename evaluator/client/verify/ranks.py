@@ -11,7 +11,7 @@ from evaluator.client.verify.documents import Row
 from evaluator.client.verify.report import Report
 from evaluator.core.signatures.statements import BoardSummary, SuiteFacts
 from evaluator.core.suites.base import Column
-from evaluator.scoring.board_agreement import RowFigures, agreements, exact_column, random_plans
+from evaluator.scoring.board_agreement import RowFigures, agreements, exact_column, headroom, random_plans
 from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import TaskScore, score_tables
 from evaluator.scoring.metrics.crossed import AnchorsError, normalised
@@ -49,8 +49,8 @@ def check_order(*, rows: Sequence[Row], suite: SuiteFacts, report: Report) -> No
 
 
 def check_agreement(*, rows: Sequence[Row], suite: SuiteFacts, summary: BoardSummary, of: str, report: Report) -> None:
-    """Check what the summary says of other metrics and of random plans, which follows from the rows. Which end of a
-    column is better is taken from the summary."""
+    """Check what the summary says of other metrics, random plans and shortcuts, which follows from the rows. Which end
+    of a column is better is taken from the summary."""
     if summary.agreements is None:
         report.note("rows", f"{of}: signed before summaries compared the metrics of a board")
         return
@@ -68,6 +68,10 @@ def check_agreement(*, rows: Sequence[Row], suite: SuiteFacts, summary: BoardSum
     if plans != summary.random_plans:
         text = f"{of}: what the summary says of random plans does not follow from the rows"
         report.mismatch("rows", text, expected=plans, found=summary.random_plans)
+    room = headroom(figures, primary=ranked_by, higher_is_better=better)
+    if room != summary.headroom:
+        text = f"{of}: the headroom over shortcuts does not follow from the rows"
+        report.mismatch("rows", text, expected=room, found=summary.headroom)
 
 
 def figures_of(row: Row) -> RowFigures:

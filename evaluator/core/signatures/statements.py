@@ -40,7 +40,7 @@ NAMES: tuple[Name, ...] = ("planner", "version", "owner", "team")
 _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
 """Regular expression of the placeholder for a withdrawn name."""
 _USUAL_PLACEHOLDER = "withdrawn"
-_LATER_FIELDS = frozenset({"agreements", "random_plans"})
+_LATER_FIELDS = frozenset({"agreements", "random_plans", "headroom"})
 """Fields of a board's summary that the first signed summaries lack."""
 _LATER_FACTS = frozenset({"cached_tokens", "further"})
 """Fields of a task's entry that are absent where they say nothing."""
@@ -177,6 +177,19 @@ class RandomPlans(Shape):
     """Position of the highest of them; None if there is none."""
 
 
+class Headroom(Shape):
+    """How much of a board's scale a planner gets without understanding the requests."""
+
+    shortcut: _Text
+    """Name of the best shortcut or floor."""
+    evaluation: _Text
+    """Of its newest row."""
+    mean: FiniteFloat
+    """Its mean in the primary metric."""
+    gold: FiniteFloat
+    """That of the newest row of gold plans."""
+
+
 class BoardSummary(Shape):
     """Who is best on a board, and which differences it can detect (`evaluator.scoring.board_summary`)."""
 
@@ -196,6 +209,8 @@ class BoardSummary(Shape):
     from before they were computed."""
     random_plans: RandomPlans | None = None
     """None on suites without exact plans, and on boards without that anchor."""
+    headroom: Headroom | None = None
+    """None on boards without gold plans or without a shortcut."""
 
     @model_serializer(mode="wrap")
     def _without_later_fields(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:

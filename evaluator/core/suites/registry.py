@@ -90,8 +90,8 @@ class Entry:
     anchors: tuple[str, ...] = ()
     """Names of bundled planners that serve as anchors only for the suites that list them."""
     regex: Callable[[Any], Any] | None = None
-    """Keyword rules that were written by hand from public requests: takes a `PlannerRequest` and returns a `Plan`, a plan
-    in the suite's own form, or None to abstain. With them the suite has the anchor `regex`."""
+    """Keyword rules that were written by hand from public requests: takes a `PlannerRequest` and returns a `Plan`, a
+    plan in the suite's own form, or None to abstain. With them the suite has the anchor `regex`."""
 
 
 def suite_names() -> tuple[str, ...]:

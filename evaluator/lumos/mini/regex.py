@@ -26,13 +26,16 @@ _OTHERS = (
     (r"pictures show (\w+)", "R = SELECT COUNT(*) FROM pictures WHERE background = '{0}'"),
     (r"letters are heavier than (\d+)", "R = SELECT COUNT(*) FROM letters WHERE weight > {0}"),
     (r"How many people are older than (\d+)", "R = SELECT COUNT(*) FROM people WHERE age > {0}"),
-    (r"oldest to the youngest.* than (\d+)", "R = SELECT name, age FROM people WHERE age > {0} ORDER BY age DESC, name"),
-    (r"painted after (\d+), the newest", "R = SELECT title, year FROM pictures WHERE year > {0} ORDER BY year DESC, title"),
+    (r"oldest to the youngest.* than (\d+)",
+     "R = SELECT name, age FROM people WHERE age > {0} ORDER BY age DESC, name"),
+    (r"painted after (\d+), the newest",
+     "R = SELECT title, year FROM pictures WHERE year > {0} ORDER BY year DESC, title"),
     (r"objects of each (\w+) are there", "R = SELECT {0}, COUNT(*) FROM objects GROUP BY {0}"),
     (r"people live in each region", "R = SELECT region, SUM(population) FROM towns GROUP BY region"),
     (r"sales were there at each (\w+)", "R = SELECT {0}, COUNT(*) FROM sales GROUP BY {0}"),
     (r"painters have more than (\d+)", "R = SELECT painter FROM pictures GROUP BY painter HAVING COUNT(*) > {0}"),
-    (r"dearer than the (\w+)", "R = SELECT name FROM things WHERE price > (SELECT price FROM things WHERE name = '{0}')"),
+    (r"dearer than the (\w+)",
+     "R = SELECT name FROM things WHERE price > (SELECT price FROM things WHERE name = '{0}')"),
     (r"towns have more people than (\w+)",
      "R = SELECT name FROM towns WHERE population > (SELECT population FROM towns WHERE name = '{0}')"),
     (r"people sold nothing at the (\w+)",
@@ -51,7 +54,7 @@ _OTHERS = (
     (r"(?:want|Buy) an? (.*?) (\w+)(?:\. It must be| in) (\w+)(?:, size| and) (\w+)", "{shop}"),
     (r"need an? (?P<noun>\w+) that is (.*), (\w+) and (\w+); ", "{shop}"),
 )  # fmt: skip
-_SHOP = "R = Search({0} {1}); R = Click({last}, 1); R = Click({last}, {2}); R = Click({last}, {3}); R = Click({last}, buy now)"
+_SHOP = "R = Search({0} {1})" + "".join(f"; R = Click({{last}}, {what})" for what in ("1", "{2}", "{3}", "buy now"))
 _VERBS = {"bought": "buy", "found": "find", "lost": "lose", "sold": "sell"}
 
 
@@ -70,7 +73,8 @@ def plan(request: PlannerRequest) -> Plan | None:
     else:
         match, actions = next(((match, do) for words, do in _OTHERS if (match := re.search(words, text))), (None, ""))
         if match is not None and actions == "{shop}":
-            noun, features, *options = match.groups() if "noun" in match.groupdict() else (match[2], match[1], *match.groups()[2:])
+            first, second, *options = match.groups()
+            features, noun = (second, first) if "noun" in match.groupdict() else (first, second)
             steps.add(_SHOP, re.sub(r",| and", "", features), noun, *options)
         elif match is not None:
             steps.add(actions, *match.groups())
@@ -85,17 +89,25 @@ class _Actions:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.last = ""
+        self.count = 0
 
     def add(self, actions: str, *values: str) -> str:
-        """Add actions. `R =` names a new result, `{last}` the one before these actions but in a shop, R alone the newest."""
+        """Add actions. `R =` names a new result, R alone is the newest, and `{last}` the one before these actions; in
+        a shop it is the newest."""
         before = self.last
         for action in actions.split("; R"):
-            number = f"R{len(self.lines) + 1}"
             line = action.removeprefix("R = ").removeprefix(" = ")
-            line = re.sub(r"\bR\b", f"R{len(self.lines)}", line)
-            self.lines.append(f"{number} = {line.format(*values, last=self.last if 'Click' in line else before)}")
-            self.last = number
+            line = re.sub(r"\bR\b", self.last, line)
+            self.count += 1
+            self.lines.append(f"R{self.count} = {line.format(*values, last=self.last if 'Click' in line else before)}")
+            self.last = f"R{self.count}"
         return self.last
+
+    def person(self, name: str) -> str:
+        """Look a person up; returns the title of the article."""
+        self.lines.append(f"R{self.count + 1}, R{self.count + 2} = KnowledgeQuery({name})")
+        self.count, self.last = self.count + 2, f"R{self.count + 1}"
+        return f"R{self.count}"
 
 
 def _answer(question: str, steps: _Actions) -> str:
@@ -109,10 +121,10 @@ def _answer(question: str, steps: _Actions) -> str:
         thing = _thing(f"what {match[1]} {match[2]}", steps)
         steps.add("R = KnowledgeQuery({0}); R = ParagraphRetrieve(R, Query: {0} cost)", thing)
         return steps.add("R = QA([{last}], Question: How much did the {0} cost?)", thing)
-    if match := re.fullmatch(r"(Where|On which day|What) did the one who (.+) (buy|find|lose|sell)( something|)", question):
-        person = _answer(f"Who {match[2]}", steps)
+    if match := re.fullmatch(r"(Where|On which day|What) did the one who (.+) (\w+[dely])( something|)", question):
+        person = steps.person(_answer(f"Who {match[2]}", steps))
         past = next(word for word, verb in _VERBS.items() if verb == match[3])
-        steps.add("R = KnowledgeQuery({0}); R = ParagraphRetrieve(R, Query: {1})", person, past)
+        steps.add("R = ParagraphRetrieve(R, Query: {0})", past)
         return steps.add("R = QA([{last}], Question: {0} did {1} {2}{3}?)", match[1], person, match[3], match[4])
     return ""
 

@@ -8,8 +8,8 @@ from evaluator.core.plans.model import Plan, Step
 from evaluator.core.tools.catalogues import OPENAGI
 
 _REPAIRS = {
-    "Image Super Resolution": r"low-res|low(?:-| in )?resol|tiny|very small|thumbnail|stamp|pixel|niedrig|gering|winzig|"
-    r"sehr klein|briefmarke|low resolution",
+    "Image Super Resolution": r"low-res|low(?:-| in )?resol|tiny|very small|thumbnail|stamp|pixel|niedrig|gering|"
+    r"winzig|sehr klein|briefmarke|low resolution",
     "Image Denoising": r"nois|grain|gritty|griesel|speckle|rausch|körnig",
     "Image Deblurring": r"blur|fuzzy|unsharp|out[- ]of[- ]focus|unscharf|verschwommen|verwackelt",
     "Colorization": r"gr[ae]y ?scale|black[- ]and[- ]white|monochrom|colou?rless|schwarz-?weiß|farblos|graustufen",
@@ -31,14 +31,17 @@ _GOALS = {
     r"satz[^.]*\bwas\b[^.]*zeigt|bildbeschreibung",
     "Image Classification": r"\bclass|main object|category|klasse|hauptobjekt|klassifizier",
     "Object Detection": r"objects|every object|objekte|jedes objekt",
-    "Text Summarization": r"summar|sum up|gist|condense|\bis about|fass\w*[^.]*zusammen|zusammenfass|kern\b|worum|kurzfassung|inhalt[^.]*satz",
+    "Text Summarization": r"summar|sum up|gist|condense|\bis about|fass\w*[^.]*zusammen|zusammenfass|"
+    r"kern\b|worum|kurzfassung|inhalt[^.]*satz",
     "Sentiment Analysis": r"positive or negative|mood|sentiment|positiv oder negativ|stimmung",
     "Machine Translation": r"translat|render|into german|german version|übersetz|übertrag|ins deutsche",
-    "Text to Image Generation": r"draw|illustrat|paint|(?:generate|create) an? (?:image|picture)|into an? (?:picture|image)|zeichne|malen?\b|illustrier|passendes bild|ein bild zu machen",
+    "Text to Image Generation": r"draw|illustrat|paint|(?:generate|create) an? (?:image|picture)|"
+    r"into an? (?:picture|image)|zeichne|malen?\b|illustrier|passendes bild|ein bild zu machen",
     "Question Answering": r"answer|reply|antwort",
 }  # fmt: skip
 _ORDINALS = (
-    r"(?:ignore the|ignoriere? \w+) (\w+)|the (\w+) one is (?:only )?there|\b(erste|zweite)\b[^.;]*(?:versehen|vergleich)",
+    r"(?:ignore the|ignoriere? \w+) (\w+)|the (\w+) one is (?:only )?there|"
+    r"\b(erste|zweite)\b[^.;]*(?:versehen|vergleich)",
     r"(?:use the|mean the|only the|gemeint ist \w+|benutze? \w+|verwende? \w+|nur (?:um )?\w+) (\w+)",
 )
 
@@ -58,27 +61,30 @@ def plan(request: PlannerRequest) -> Plan | None:
         steps.append(Step(id=number, tool=tool, inputs=inputs, outputs={name: f"{number}.{name}" for name in outputs}))
         return next(iter(steps[-1].outputs.values()))
 
-    goals = sorted((found.start(), tool) for tool, words in _GOALS.items() if (found := re.search(words, " ".join(said))))
+    wanted = " ".join(said)
+    goals = sorted((found.start(), tool) for tool, words in _GOALS.items() if (found := re.search(words, wanted)))
     tools = [tool for _, tool in goals]
     if "query" in names and "Question Answering" in tools and "image" in names and "document" not in names:
         tools[tools.index("Question Answering")] = "Visual Question Answering"
     needed = {noun for tool in tools for noun in _needs(tool)}
     values = {noun: f"${name}" for noun, name in names.items() if noun in needed}
     for tool, words in _REPAIRS.items():
-        if "image" in values and re.search(words, " ".join(said)):
+        if "image" in values and re.search(words, wanted):
             values["image"] = call(tool, values["image"])
-    for clause in re.split(r"[.!?;,]| and (?:an? )?| und (?:eine?n? )?", " ".join(said)):
+    for clause in re.split(r"[.!?;,]| and (?:an? )?| und (?:eine?n? )?", wanted):
         for noun, words in _NOUNS.items():
-            if noun in values and values[noun].startswith("$") and re.search(_MASKED, clause) and re.search(words, clause):
+            is_here = noun in values and values[noun].startswith("$") and re.search(words, clause)
+            if is_here and re.search(_MASKED, clause):
                 values[noun] = call("Fill Mask", values[noun])
     answers = []
-    languages = _languages(" ".join(said), places=[place for place, tool in goals if tool])
+    languages = _languages(wanted, places=[place for place, tool in goals if tool])
     for place, tool in goals:
         real = "Visual Question Answering" if tool == "Question Answering" and tool not in tools else tool
         if not all(noun in values for noun in _needs(real)):
             continue
         result = values["image"] if not real else call(real, *(values[noun] for noun in _needs(real)))
-        if real not in ("", "Machine Translation", "Text to Image Generation") and languages.get(place) in ("german", "deutsch"):
+        is_text = real not in ("", "Machine Translation", "Text to Image Generation")
+        if is_text and languages.get(place) in ("german", "deutsch"):
             result = call("Machine Translation", result)
         answers.append(result)
     return Plan(steps=tuple(steps), answers=tuple(answers)) if answers else None
@@ -90,10 +96,12 @@ def _languages(text: str, *, places: Sequence[int]) -> dict[int, str]:
     if len(found) == len(places):
         return {place: language for place, (_, language) in zip(places, found, strict=True)}
     ends = [*places[1:], len(text)]
-    starts = [0, *ends]
-    after = {place: [word for at, word in found if place <= at < end] for place, end in zip(places, ends, strict=True)}
-    before = {place: [word for at, word in found if start <= at < place] for place, start in zip(places, starts, strict=False)}
-    return {place: (after[place] or before[place][-1:] or [""])[0] for place in places}
+    languages = {}
+    for start, place, end in zip([0, *places], places, ends, strict=False):
+        after = [word for at, word in found if place <= at < end]
+        before = [word for at, word in found if start <= at < place]
+        languages[place] = (after or before[-1:] or [""])[0]
+    return languages
 
 
 def _needs(tool: str) -> tuple[str, ...]:

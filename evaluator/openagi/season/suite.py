@@ -186,7 +186,10 @@ def _samples(setting: Setting) -> "SampleSource":
 
 
 ENTRY = Entry(
-    slug="openagi-season", build=season_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name,
+    slug="openagi-season",
+    build=season_suite,
+    episode=ExecutedPlans(samples=_samples),
+    catalogue=OPENAGI.name,
     regex=deferred("evaluator.openagi.season.regex:plan"),
 )
 

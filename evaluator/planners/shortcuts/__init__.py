@@ -2,7 +2,7 @@
 understanding its requests.
 
 - `regex`: keyword rules that were written by hand from public requests, in the folder of each suite.
-- `template-memoriser`: the public request with the most similar wording, its slots filled with the words of the new one.
+- `template-memoriser`: the plan of the public request with the most similar wording, with the new request's words.
 - `bag-of-words`: logistic regressions from the words of a request, in no order, to the parts of its plan.
 
 The last two are trained on public requests alone (`examples.py`), when they are first needed, and kept by digest.

@@ -7,9 +7,9 @@ these words and the numbers fill the slots in their order.
 
 import base64
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ from evaluator.planners.shortcuts.skeletons import (
     words_given,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 _MOST_WORDS = 6_000
 _MOST_LABELS = 600
 _MOST_SKELETONS = 4_000
@@ -44,7 +41,7 @@ _BATCH = 256
 _RATE = 0.02
 _DECAY = 1e-5
 _TAGGED = 4_000
-"""Examples that the regression of repeated words learns from."""
+"""Examples that the regression of repeated words learns from, at most."""
 Weights = NDArray[np.float32]
 
 
@@ -123,9 +120,11 @@ class BagOfWords:
             self._has[row, [place_of[label] for label in skeleton.labels if label in place_of]] = 1
 
     @classmethod
-    def of(cls, examples: "Iterable[Example]") -> "BagOfWords":
+    def of(cls, examples: Iterable[Example]) -> "BagOfWords":
         """Train on examples."""
-        rows, found, tagged = [], list[Skeleton](), list[tuple[list[str], bool]]()
+        rows, found, tagged = [], list[Skeleton](), list[tuple[list[str], bool, bool]]()
+        examples = list(examples)
+        often = -(-len(examples) // _TAGGED)
         for number, example in enumerate(examples):
             tokens = tokens_of(example.text)
             skeleton, spans = abstracted(
@@ -133,7 +132,7 @@ class BagOfWords:
             )
             rows.append(_features(tokens, resources=example.resources, given=example.given))
             found.append(skeleton)
-            if number < _TAGGED:
+            if number % often == 0:
                 tagged += _tags(tokens, spans=spans, resources=example.resources)
         by_key = {skeleton.key: skeleton for skeleton in reversed(found)}
         common = Counter(skeleton.key for skeleton in found).most_common(_MOST_SKELETONS)
@@ -143,11 +142,11 @@ class BagOfWords:
         wanted = np.zeros((len(found), len(labels)), dtype=np.float32)
         for row, skeleton in enumerate(found):
             wanted[row, [place_of[label] for label in skeleton.labels if label in place_of]] = 1
-        are_copied = np.asarray([[is_copied] for _, is_copied in tagged], dtype=np.float32).reshape(-1, 1)
+        copied = np.asarray([[copied, first] for _, copied, first in tagged], dtype=np.float32).reshape(-1, 2)
         return cls(
             parts=Regressions.fitted(rows=rows, labels=wanted),
             labels=labels,
-            copied=Regressions.fitted(rows=[features for features, _ in tagged], labels=are_copied),
+            copied=Regressions.fitted(rows=[features for features, *_ in tagged], labels=copied),
             skeletons=[by_key[key] for key, _ in common],
         )
 
@@ -177,15 +176,16 @@ class BagOfWords:
         """Runs of words that the plan repeats, without single numbers."""
         start: int | None = None
         for place in range(len(tokens) + 1):
-            is_copied = place < len(tokens) and bool(
-                self.copied.logits(_window(tokens, place=place, resources=resources))[0] > 0
-            )
-            if is_copied and start is None:
-                start = place
-            elif not is_copied and start is not None:
+            copied = first = False
+            if place < len(tokens):
+                odds = self.copied.logits(_window(tokens, place=place, resources=resources))
+                copied, first = bool(odds[0] > 0), bool(odds[1] > 0)
+            if start is not None and (first or not copied):
                 if place - start > 1 or not tokens[start].is_number:
                     yield start, place
                 start = None
+            if copied and start is None:
+                start = place
 
     def to_json(self) -> JsonValue:
         """As JSON values."""
@@ -207,9 +207,7 @@ class BagOfWords:
         )
 
 
-def _features(
-    tokens: Sequence[Token], *, resources: Mapping[str, str], given: Mapping[str, JsonValue]
-) -> list[str]:
+def _features(tokens: Sequence[Token], *, resources: Mapping[str, str], given: Mapping[str, JsonValue]) -> list[str]:
     """The words of a request, what it is given, and how much of each type."""
     kinds = Counter(resources.values())
     types = [f"<{kind} {number}>" for kind, count in kinds.items() for number in range(1, count + 1)]
@@ -220,9 +218,12 @@ def _features(
 
 def _tags(
     tokens: Sequence[Token], *, spans: Sequence[Span], resources: Mapping[str, str]
-) -> list[tuple[list[str], bool]]:
+) -> list[tuple[list[str], bool, bool]]:
+    """The surroundings of each word, whether the plan repeats it, and whether it is the first one of its slot."""
     copied = {place for start, end in spans for place in range(start, end)}
-    return [(_window(tokens, place=place, resources=resources), place in copied) for place in range(len(tokens))]
+    first = {start for start, _ in spans}
+    windows = (_window(tokens, place=place, resources=resources) for place in range(len(tokens)))
+    return [(window, place in copied, place in first) for place, window in enumerate(windows)]
 
 
 def _window(tokens: Sequence[Token], *, place: int, resources: Mapping[str, str]) -> list[str]:

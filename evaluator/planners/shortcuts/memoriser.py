@@ -28,7 +28,6 @@ from evaluator.planners.shortcuts.skeletons import (
 )
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 _NEAREST = 24
@@ -152,20 +151,23 @@ class Memoriser:
     def from_json(cls, value: Mapping[str, object]) -> "Memoriser":
         """The inverse of `to_json`."""
         skeletons, templates = value["skeletons"], value["templates"]
-        assert isinstance(skeletons, list) and isinstance(templates, list)
+        assert isinstance(skeletons, list)
+        assert isinstance(templates, list)
         return cls(
             templates=[
-                Template(words=tuple(words), spans=tuple((start, end) for start, end in spans), skeleton=skeleton,
-                         count=count)
+                Template(
+                    words=tuple(words),
+                    spans=tuple((start, end) for start, end in spans),
+                    skeleton=skeleton,
+                    count=count,
+                )
                 for words, spans, skeleton, count in templates
             ],
             skeletons=list(map(skeleton_from, skeletons)),
         )
 
 
-def _words(
-    tokens: Sequence[Token], *, resources: Mapping[str, str], given: Mapping[str, JsonValue]
-) -> tuple[str, ...]:
+def _words(tokens: Sequence[Token], *, resources: Mapping[str, str], given: Mapping[str, JsonValue]) -> tuple[str, ...]:
     """The words by which requests are compared."""
     if given:
         counts = Counter(words_given(given))

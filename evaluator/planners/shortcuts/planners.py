@@ -6,6 +6,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,15 +73,11 @@ class Shortcut:
     def models(self, slug: str) -> list[_Model]:
         """The models of the suite with this slug: kept ones, or trained now and kept if the folder can be written."""
         suite = suite_of(slug)
-        try:
+        with suppress(OSError, EOFError, ValueError, LookupError, TypeError):
             return [self.read(value) for value in json.loads(gzip.decompress(self.path(suite).read_bytes()))]
-        except (OSError, EOFError, ValueError, LookupError, TypeError):
-            pass
         models = self.built(suite)
-        try:
+        with suppress(OSError):  # then the next process trains them again
             self.keep(models, suite=suite)
-        except OSError:
-            pass  # trained again by the next process
         return models
 
 
@@ -194,7 +191,7 @@ BUNDLED = (
     ),
     BundledEntry(
         name=BagOfWordsPlanner.name,
-        description="Logistic regressions from the words of a request, in no order, to the parts of its plan: a shortcut.",
+        description="Logistic regressions from the words of a request to the parts of its plan: a shortcut.",
         make=BagOfWordsPlanner,
         learns=True,
         is_shortcut=True,

@@ -13,9 +13,12 @@ from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, Step
 
-_TOKEN = re.compile(r"\w+(?:[-'’.]\w+)*|[^\w\s]")
+_TOKEN = re.compile(r"\w+(?:[-'\u2019.]\w+)*|[^\w\s]")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
-_COMMON = frozenset("a an the of in on to and or is are it its this that with for from by as at be".split())
+_COMMON = frozenset(
+    ("a", "an", "the", "of", "in", "on", "to", "and", "or", "is", "are", "it", "its", "this", "that", "with", "for",
+     "from", "by", "as", "at", "be")
+)  # fmt: skip
 """Words that are copied only together with others."""
 _MOST_CUT = 2
 """Letters by which a word of the request may be longer than that of the plan, such as the s of a plural."""
@@ -169,7 +172,9 @@ def _part_from(value: object) -> Part:
 def skeleton_from(value: Mapping[str, object]) -> Skeleton:
     """The inverse of `Skeleton.to_json`."""
     steps, answers, numbers = value["steps"], value["answers"], value["numbers"]
-    assert isinstance(steps, list) and isinstance(answers, list) and isinstance(numbers, list)
+    assert isinstance(steps, list)
+    assert isinstance(answers, list)
+    assert isinstance(numbers, list)
     return Skeleton(
         steps=tuple(
             (

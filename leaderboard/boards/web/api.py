@@ -64,7 +64,8 @@ _ROW = (
 CONTENT_HELP = (
     '`{"rows": [...], "coverage": {"run", "total"}, "summary": {...}}`. The summary says who leads: `lead` and '
     "`clear_lead` are paired differences of rows, named by their position among the ranked rows; `agreements` are the "
-    "rank correlations of other metrics with the primary one, and `random_plans` is what random valid plans score."
+    "rank correlations of other metrics with the primary one, `random_plans` is what random valid plans score, and "
+    "`headroom` compares gold plans (`gold`) with the best planner that understands nothing (`shortcut`, `mean`)."
 )
 
 

@@ -431,7 +431,7 @@ def is_long(answer: Sequence[Sequence[Part]]) -> bool:
 
 
 def remarks_of(*, suite: Suite, content: BoardContent) -> list[list[Part]]:
-    """What other metrics and random plans say against the order of a board; empty as for `answer_of`."""
+    """What other metrics, random plans and shortcuts say against the order of a board; empty as for `answer_of`."""
     if content.summary is None:
         return []
     rows = ranked_rows(rows=content.rows, column=suite.ranking_column)

@@ -5,18 +5,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from evaluator.core.signatures.statements import BoardSummary
+from evaluator.core.signatures.statements import BoardSummary, Headroom
 from evaluator.core.suites.base import EXACT, Column
 from evaluator.scoring.board_agreement import (
     RowFigures,
     agreements,
     directions_of,
     exact_column,
+    headroom,
     random_plans,
     rank_correlation,
     with_agreement,
 )
-from evaluator.scoring.board_sentences import RankedRow, plain, remarks
+from evaluator.scoring.board_sentences import RankedRow, headroom_in_words, plain, remarks
 from evaluator.scoring.board_table import RANDOM
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -170,3 +171,42 @@ def test_summaries_from_before_keep_their_form() -> None:
         "agreements": [],
         "random_plans": {"evaluation": "r", "mean": 0.4, "exact": None, "above": 0, "highest": None},
     }
+
+
+def named(strategy: str, mean: float, *, days: int = 0, rank: int | None = None) -> RowFigures:
+    return RowFigures(f"{strategy} {days}", START + timedelta(days=days), rank, strategy, {"overall": mean})
+
+
+class TestHeadroom:
+    def test_it_is_between_gold_plans_and_the_best_planner_that_understands_nothing(self) -> None:
+        rows = [named("gold", 0.9), named("bag-of-words", 0.5), named("regex", 0.7), named("parrot", 0.8)]
+        found = summary_of([*board({"overall": 0.95}), *rows]).headroom
+        assert found == Headroom(shortcut="regex", evaluation="regex 0", mean=0.7, gold=0.9)
+        ranked = [RankedRow(name="P1", rank=1, mean=0.95)]
+        summary = BoardSummary(leaders=1, headroom=found)
+        assert plain(remarks(summary=summary, rows=ranked, columns=COLUMNS)[-1], rows=ranked) == (
+            "Without understanding the requests, regex scores 0.700, and gold plans 0.900: the headroom is 0.200."
+        )
+
+    def test_the_newest_row_counts_and_a_floor_may_be_the_best(self) -> None:
+        rows = [named("gold", 0.9), named("regex", 0.7), named("regex", 0.1, days=1), named("no-op", 0.3)]
+        found = headroom(rows, primary="overall", higher_is_better=True)
+        assert found is not None
+        assert (found.shortcut, found.mean) == ("no-op", 0.3)
+        found = headroom(rows, primary="overall", higher_is_better=False)
+        assert found is not None
+        assert (found.shortcut, found.mean) == ("regex", 0.1)
+
+    @pytest.mark.parametrize("lacking", ["gold", "regex"])
+    def test_without_gold_plans_or_shortcuts_there_is_none(self, lacking: str) -> None:
+        rows = [named(name, 0.5) for name in ("gold", "regex", "no-op", "rules") if name != lacking]
+        assert headroom(rows, primary="overall", higher_is_better=True) is None
+
+    def test_a_ranked_row_is_no_shortcut(self) -> None:
+        rows = [named("gold", 0.9), named("regex", 0.7, rank=1)]
+        assert headroom(rows, primary="overall", higher_is_better=True) is None
+
+    def test_gold_plans_may_leave_none(self) -> None:
+        found = Headroom(shortcut="regex", evaluation="r", mean=0.9, gold=0.9)
+        assert headroom_in_words(found).endswith("there is no headroom.")
+        assert headroom_in_words(found.model_copy(update={"gold": 0.7}), higher_is_better=False).endswith("0.200.")

@@ -12,16 +12,16 @@ from evaluator.core.tools.catalogues import CONTROLLLM
 _FILE = r"[\w-]+\.(?:png|mp4)"
 _END = re.compile(r'(?<=[.?!"])\s+(?=[A-Za-z])(?!An? [^"]*background)|, and then ')
 _REMARKS = (
-    r"myself|my neighbour asked|no need to call|is already done|on my own|tomorrow i will|so please do it|neither is needed|"
-    r"this and nothing else|the opposite yesterday|leave all other|not urgent|do not ask me|both of us|nothing to do with"
-    r"|but it is not needed|does not matter|do without it|none is needed|another purpose"
+    r"myself|my neighbour asked|no need to call|is already done|on my own|tomorrow i will|so please do it|"
+    r"neither is needed|this and nothing else|the opposite yesterday|leave all other|not urgent|do not ask me|"
+    r"both of us|nothing to do with|but it is not needed|does not matter|do without it|none is needed|another purpose"
 )
 _THING = r"(?:the |an? )?(?P<x>[\w ]+?)"
 _AGAIN, _THIRD = _THING.replace("<x>", "<y>"), _THING.replace("<x>", "<z>")
 _KINDS = r"(?P<kind>edge|line|hed|scribble|pose|depth|normal|segmentation)"
 _IMPOSSIBLE = (
-    r"\b(?:email|print|3d|call my|text the|order a|upload the result to my website\.|every frame|each frame|seconds off|"
-    r"slow \w|crop [\w.]+mp4|alarm|book me|switch o|delete|pay for|erase the [\w ]+ from [\w.]+mp4)"
+    r"\b(?:email|print|3d|call my|text the|order a|upload the result to my website\.|every frame|each frame|"
+    r"seconds off|slow \w|crop [\w.]+mp4|alarm|book me|switch o|delete|pay for|erase the [\w ]+ from [\w.]+mp4)"
     r"|keep this|nothing else is left and|do not name|in no pixel|outside the crop|no pixel of|make no map|nowhere in|"
     r"not with both|none of them|exactly as it was|exactly one .* exactly|and all that surrounds|contains no words|"
     r"all over and|no segment|and none\.|hide from me|unanswered|both larger|attach|my phone|my latest|"
@@ -46,7 +46,7 @@ _RULES: tuple[tuple[str, _Call], ...] = (
     (rf"(?:using|take|with|use) the {_KINDS}.*shows? (?P<shows>.+)", ("{kind}_text_to_image", "shows", "guide")),
     (r"(?:paint|generate|make|create) (?:a new|an) image: (?P<words>.+)", ("text_to_image", "words")),
     (r"similar to", ("image_to_image", "F")),
-    (r"(?:paint|make|generate) (?:a new image that shows|an image (?:that shows|of)) (?P<shows>.+?)(?:, and then )?\.?$",
+    (r"(?:paint|make|generate) an? (?:new )?image (?:that shows|of) (?P<shows>.+?)(?:, and then )?\.?$",
      ("text_to_image", "shows")),
     (r"^paint (?P<shows>.+) for me", ("text_to_image", "shows")),
     (r"describe the new image", ("image_question_answering", "F", "Describe the new image in detail.")),
@@ -75,8 +75,8 @@ _RULES: tuple[tuple[str, _Call], ...] = (
     (r'"(?P<q>[^"]+)"', ("summarization", "q")),
     (r"mp4.*\bin a sentence|in a sentence what happens|describe what happens|what moves", ("video_captioning", "F")),
     (r"which (?:actions?|motion)", ("video_classification", "F")),
-    (rf"practise {_THING} in|whether {_AGAIN} happens|any {_THIRD} going on|check \S+mp4 for (?:something )?(?P<v>[\w ]+)|"
-     r"does (?P<w>[\w ]+?) happen|show something (?P<u>[\w ]+)",
+    (rf"practise {_THING} in|whether {_AGAIN} happens|any {_THIRD} going on|"
+     r"check \S+mp4 for (?:something )?(?P<v>[\w ]+)|does (?P<w>[\w ]+?) happen|show something (?P<u>[\w ]+)",
      ("select_category", ("video_classification", "F"), "x")),
     (rf"images \S+ and \S+ holds {_THING}\?", ("image_question_answering", "F", "holds")),
     (rf"(?:contains?|is there|there is) {_THING} ?(?:in \S+)?[.?]$|is {_AGAIN} present",
