@@ -38,6 +38,7 @@ SUITES = (
         episode=_MINI,
         anchors=ANCHORS,
         catalogue=CATALOGUE,
+        regex=deferred("evaluator.arc.mini.regex:plan"),
     ),
     _entry("arc-111", split=Split.PAPER),
     _entry("arc-training", split=Split.TRAINING),
