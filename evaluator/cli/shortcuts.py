@@ -1,4 +1,4 @@
-"""The commands `planarena shortcuts`: train the shortcuts of a suite anew."""
+"""The commands `planarena shortcuts`: train the shortcuts of suites."""
 
 import time
 from typing import Annotated, Any
