@@ -19,7 +19,7 @@ from evaluator.controlllm.toolbench.abstain_requests import (
     order,
     places,
 )
-from evaluator.controlllm.toolbench.mini.hidden import ACTS, HiddenFill, drafts, facts_of, surroundings
+from evaluator.controlllm.toolbench.mini.hidden import ACTS, PARAPHRASES, HiddenFill, drafts, facts_of, surroundings
 from evaluator.controlllm.toolbench.released.files import RawTask
 from evaluator.controlllm.toolbench.spoken.speech import FRAMES, Speech, Wish
 from evaluator.controlllm.toolbench.terms import file_names, type_of_file
@@ -69,7 +69,7 @@ def hidden_abstain_requests(*, seed: str) -> tuple[Request, ...]:
 
     Texts are distinct, and no sentence of them is one of the public requests. Deterministic for a seed.
     """
-    speech, texts = Speech(seed), set[str]()
+    speech, texts = Speech(seed, PARAPHRASES), set[str]()
     requests: list[Request] = []
     for place, (need, index) in enumerate(places()):
         drawn = (

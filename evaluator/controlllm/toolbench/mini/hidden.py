@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any
 
-from evaluator.controlllm.toolbench.mini.requests import Fill, Gold, toolmini_tasks
+from evaluator.controlllm.toolbench.mini.requests import GROUPS, Fill, Gold, toolmini_tasks, unused
 from evaluator.controlllm.toolbench.released.files import RawTask, level_of_plan
 from evaluator.controlllm.toolbench.spoken.speech import (
     VIDEOS,
@@ -19,6 +19,7 @@ from evaluator.controlllm.toolbench.spoken.speech import (
     Speech,
     Wish,
     article,
+    by_act,
     distinct,
     slots_of,
 )
@@ -38,6 +39,8 @@ ACTS: Mapping[str, Sequence[str]] = {
     "count_object": ("count",),
 }
 """Acts of the groups whose requests have one wish."""
+PARAPHRASES = by_act(unused(GROUPS))
+"""Paraphrases of public sentences, which no public request has, by act."""
 _CHAINS = (
     "made_then_described", "made_then_highlighted", "made_then_counted", "made_then_mapped", "removed_then_described",
     "removed_then_mapped", "similar_then_segmented", "cut_from_new", "which_of_two",
@@ -146,7 +149,7 @@ def hidden_tasks(*, seed: str) -> tuple[RawTask, ...]:
 
     Texts are distinct, and no sentence of them is one of the public requests. Deterministic for a seed.
     """
-    speech, texts = Speech(seed), set[str]()
+    speech, texts = Speech(seed, PARAPHRASES), set[str]()
     tasks: list[RawTask] = []
     for key, facts in public_facts().items():
         drawn = drafts(facts, key=key, seed=seed, speech=speech)

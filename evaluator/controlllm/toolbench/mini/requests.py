@@ -181,6 +181,29 @@ def paraphrases(requests: Iterable[Any]) -> Iterator[tuple[str, tuple[str, ...]]
             yield request[1], (request[2],)
 
 
+def unused(groups: Mapping[str, Iterable[Any]]) -> Iterator[tuple[str, str]]:
+    """Acts with those paraphrases of single sentences that no request of the groups has.
+
+    Args:
+        groups: requests of a table, by group.
+    """
+    rows = [row for requests in groups.values() for row in requests]
+    said = {sentence[1] for row in rows for sentence in _flat(row)}
+    for act, wording, *others in (row for row in rows if not isinstance(row, Mapping) and isinstance(row[0], str)):
+        yield from (
+            (act, other) for other in others if other not in said and "s}" not in wording.replace("{things}", "")
+        )
+
+
+def _flat(request: Any) -> Iterator[Any]:
+    """The sentences of a request, also of those about one image."""
+    for sentence in sentences_of(request):
+        if isinstance(sentence, Mapping):
+            yield from sentence["one_image"]
+        else:
+            yield sentence
+
+
 PARAPHRASES = Rewording(dict(itertools.chain.from_iterable(paraphrases(group) for group in GROUPS.values())))
 """Paraphrases of the sentences of toolmini's requests, with the same slots and goals."""
 

@@ -82,6 +82,8 @@ class Speech:
     """The grammar of one season."""
 
     seed: str
+    paraphrases: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False, repr=False)
+    """Further sentences by act: paraphrases of public ones that no public request has."""
     _lists: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def some(self, items: Sequence[Item], *, of: str) -> Sequence[Item]:
@@ -90,7 +92,7 @@ class Speech:
             # Not a secret: the seed is.
             rng = random.Random(f"{self.seed} {of}")  # noqa: S311
             size = min(len(items), max(2, math.ceil(KEPT * len(items))))
-            self._lists[of] = tuple(items[n] for n in sorted(rng.sample(range(len(items)), size)))
+            self._lists[of] = tuple(rng.sample(items, size))
         kept: Sequence[Item] = self._lists[of]
         return kept
 
@@ -121,7 +123,10 @@ class Speech:
         """The season's phrases of an act: `do`, `get` or `say`; empty if it has none."""
         facts = WISHES[act]
         own = facts if "do" in facts else WISHES[facts["use"]]
-        return self.some(own.get(kind, ()), of=f"{act} {kind}") if own.get(kind) else ()
+        found = self.some(own[kind], of=f"{act} {kind}") if own.get(kind) else ()
+        others = self.some(self.paraphrases.get(act, ()), of=f"{act} paraphrases") if kind == "say" else ()
+        # One, since they have the verbs of the public sentences.
+        return (*found, *others[:1])
 
     def _frames(self, kind: str) -> Sequence[str]:
         return self.some(FRAMES[kind], of=f"frames {kind}")
@@ -199,10 +204,10 @@ class _Teller:
         kind = rng.choice(kinds)
         phrase = self._phrase(wish, kind) or ""
         is_free = phrase.endswith((".", "?", '"'))
-        unwanted = self._unwanted(wish) if rng.random() < 0.6 else None
+        unwanted = self._unwanted(wish) if rng.random() < 0.7 else None
         if kind == "say":
             asides = [rng.choice(self.speech.frames("aside")).format(**unwanted)] if unwanted else []
-            return " ".join(map(_finished, [phrase, *asides]))
+            return " ".join(map(_finished, rng.choice(([phrase, *asides], [*asides, phrase]))))
         slot, framed = kind, f"not_{kind}" if unwanted else kind
         frames = self.speech.frames(framed, ends=slot if is_free else "")
         text = rng.choice(frames).format(**{slot: phrase, slot.capitalize(): _capital(phrase), **(unwanted or {})})
@@ -280,11 +285,23 @@ def _capital(text: str) -> str:
 
 _DOUBLE = re.compile(r"([.?!])\.(?=\s|$)")
 _AFTER_QUOTE = re.compile(r"([.?!]\")\.(?=\s|$)")
+_BEGINNING = re.compile(r"(?<=[.?!] )[a-z][\w'-]*(?![\w.-]*\.\w)")
+"""The first word of a later sentence, unless it is the name of a file."""
 
 
 def _finished(text: str) -> str:
-    """A sentence with a capital letter and one full stop."""
-    return _capital(_AFTER_QUOTE.sub(r"\1", _DOUBLE.sub(r"\1", text)))
+    """Sentences with capital letters and one full stop each."""
+    text = _AFTER_QUOTE.sub(r"\1", _DOUBLE.sub(r"\1", text))
+    return _capital(_BEGINNING.sub(lambda word: _capital(word[0]), text))
+
+
+def by_act(pairs: Iterable[tuple[str, str]]) -> Mapping[str, Sequence[str]]:
+    """Sentences of pairs of an act and a sentence, by act, each once."""
+    found: dict[str, dict[str, None]] = {}
+    for act, sentence in pairs:
+        if act in WISHES:
+            found.setdefault(act, {})[sentence] = None
+    return {act: tuple(sentences) for act, sentences in found.items()}
 
 
 def article(name: str) -> str:

@@ -12,11 +12,13 @@ from functools import cache
 from typing import Any
 
 from evaluator.controlllm.toolbench.mini.hidden import MOST_WISHES, HiddenFill
+from evaluator.controlllm.toolbench.mini.requests import unused
 from evaluator.controlllm.toolbench.released.files import RawTask, level_of_plan
-from evaluator.controlllm.toolbench.spoken.speech import VIDEOS, WISHES, Speaking, Speech, Wish, distinct
+from evaluator.controlllm.toolbench.spoken.speech import VIDEOS, WISHES, Speaking, Speech, Wish, by_act, distinct
 from evaluator.controlllm.toolbench.world.contents import Demand, Given, Material
 from evaluator.controlllm.toolbench.world.requests import (
     ACTS,
+    GROUPS,
     GUIDES,
     MAPS,
     ClashError,
@@ -80,12 +82,18 @@ def _acts_like(facts: Facts) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.acts[0] for request, own in _public().values() if own == facts))
 
 
+@cache
+def _paraphrases() -> Mapping[str, Sequence[str]]:
+    """Paraphrases of public sentences, which no public request has, by act in `wishes.toml`."""
+    return by_act((_spoken(act), sentence) for act, sentence in unused(GROUPS))
+
+
 def hidden_requests(*, seed: str) -> tuple[Request, ...]:
     """Requests with the keys and facts of the public ones, about other objects and files.
 
     Their texts are distinct, and no sentence of them is one of the public requests. Deterministic for a seed.
     """
-    speech, texts = Speech(seed), set[str]()
+    speech, texts = Speech(seed, _paraphrases()), set[str]()
     requests: list[Request] = []
     for key, (public, facts) in _public().items():
         requests.append(
