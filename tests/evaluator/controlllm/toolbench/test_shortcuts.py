@@ -6,8 +6,10 @@ import re
 import pytest
 
 from evaluator.controlllm.toolbench.judging import judge
+from evaluator.controlllm.toolbench.meaning.sentences import mentions
+from evaluator.controlllm.toolbench.mini.hidden import PARAPHRASES
 from evaluator.controlllm.toolbench.mini.requests import GROUPS as MINI
-from evaluator.controlllm.toolbench.mini.requests import paraphrases, sentences_of
+from evaluator.controlllm.toolbench.mini.requests import sentences_of
 from evaluator.controlllm.toolbench.spoken.speech import WISHES, Speech
 from evaluator.controlllm.toolbench.world.requests import GROUPS as WORLD
 from evaluator.core.plans.model import plan_to_json
@@ -118,7 +120,10 @@ def test_no_phrase_is_a_public_wording():
     phrases = {phrase for facts in WISHES.values() for kind in ("do", "get", "say") for phrase in facts.get(kind, ())}
     assert len(phrases) > 300
     assert not {bare(one) for one in phrases} & {bare(one) for one in public}
-    assert dict(paraphrases(rows)), "the public wordings are read"
+    own = {bare(wording) for group in MINI.values() for row in group for wording in wordings(row)}
+    others = {bare(sentence) for sentences in PARAPHRASES.values() for sentence in sentences}
+    assert len(others) > 40
+    assert not others & own
 
 
 def wordings(row):
@@ -136,6 +141,19 @@ def test_a_memoriser_of_templates_solves_the_public_requests_and_hardly_any_hidd
     planner = Memoriser(suite_of(slug).tasks)
     assert share_solved(planner, suite_of(slug)) >= public
     assert share_solved(planner, hidden(slug)) <= 0.2
+
+
+@pytest.mark.parametrize("slug", ["toolmini", "toolworld"])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_request_and_its_paraphrase_name_all_that_the_goal_wants(slug, seed):
+    for task in hidden(slug, seed).tasks:
+        for text in (task.text, task.other_words):
+            wanted = [part.target.removeprefix("The new image shows ").rstrip(".") for part in task.goal.parts]
+            # The prompt of a picture that is worked on further has the scene and one more thing.
+            names = [name for one in wanted for name in (re.split(" and an? ", one) if one in task.plain else [one])]
+            unsaid = [one for one in names if one not in text and not mentions(text=text, name=one)]
+            assert all(one.startswith(("Describe", "Is there")) for one in unsaid), (unsaid, text)
+            assert all(name in text for name in task.resources), text
 
 
 def test_seasons_use_other_parts_of_the_grammar():

@@ -58,14 +58,23 @@ def test_every_file_and_every_right_result_has_its_type_and_scores_one(full: boo
         _check(task)
 
 
-def _check(task: WorldTask) -> None:
+def test_so_has_every_file_and_every_right_result_of_hidden_requests(full: bool) -> None:
+    seed = "one secret"
+    tasks = [world_task(request) for request in hidden_requests(seed=seed)]
+    samples = world_samples(profile="lilliput", split="hidden", hidden_seed=seed)
+    first = {(task.group, task.metric): task for task in reversed(tasks)}
+    for task in tasks if full else first.values():
+        _check(task, samples=samples)
+
+
+def _check(task: WorldTask, *, samples: WorldSamples = PUBLIC) -> None:
     for index in range(2):
-        inputs = PUBLIC.inputs(task=task, index=index)
+        inputs = samples.inputs(task=task, index=index)
         assert list(inputs) == list(task.resources)
         for name, value in inputs.items():
             assert of_kind(value, task.resources[name]), name
         for answer in task.answers:
-            right = PUBLIC.reference(task=answer, index=index)
+            right = samples.reference(task=answer, index=index)
             rule = RULE_SCORES.get(answer.metric)
             if rule is None:
                 continue
