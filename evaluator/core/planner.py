@@ -62,9 +62,9 @@ class Expected(Message):
     """The expected answer."""
 
     type: str | None
-    """None if the request may ask for several results."""
+    """None if the request may ask for several results, or if only the request itself tells what it asks for."""
     types: list[str] = Field(default_factory=list)
-    """The type of each answer, in order, if the request is known to ask for several; otherwise empty."""
+    """The type of each answer, in order, if planners may know that the request asks for several; otherwise empty."""
 
 
 class OfferedTool(Message):
@@ -270,7 +270,8 @@ def request_for(*, suite: Suite, task: Task, context: PlanContext) -> PlannerReq
             given=dict(task.values_given),
         ),
         expects=Expected(
-            type=None if task.expects is None else str(task.expects), types=list(map(str, context.several))
+            type=None if context.expects is None else str(context.expects),
+            types=list(map(str, context.several)) if task.tells_answers else [],
         ),
         tools=list(offered_tools(context.catalogue)),
     )

@@ -11,7 +11,7 @@ from evaluator.core.records import FAULT_SCORE, Outcome, Reason, ResultRecord
 from evaluator.core.storable import keepable_text
 from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
-from evaluator.core.suites.registry import suite_of
+from evaluator.core.suites.registry import suite_with_digest
 from evaluator.scoring.causes.of_records import CauseContext, causes_by_reason, causes_of
 from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
@@ -122,11 +122,9 @@ def _suite(evaluation: Evaluation) -> LibrarySuite:
         NoSeedError: the seed of its hidden data is not known.
     """
     try:
-        suite = suite_of(evaluation.suite.slug)
+        suite = suite_with_digest(evaluation.suite.slug, evaluation.suite.digest)
     except LookupError as error:
         raise OtherSuiteError(str(error)) from error
-    if suite.digest != evaluation.suite.digest:
-        raise OtherSuiteError(f"{suite.slug} {evaluation.suite.version} is not the one of this release")
     if evaluation.split != HIDDEN:
         return suite
     seed = seed_of(evaluation)

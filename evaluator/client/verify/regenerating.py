@@ -6,7 +6,7 @@ from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.core.signatures.statements import SnapshotStatement
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, suite_on_split
-from evaluator.core.suites.registry import suite_of, whole_plans_of
+from evaluator.core.suites.registry import suite_with_digest, whole_plans_of
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.values import Value, encode
 from evaluator.episodes.base import Setting, SettingError, episode_of
@@ -54,9 +54,7 @@ def made_again(*, statement: SnapshotStatement, seed: HiddenSeed) -> tuple[Regen
     conditions, slug = statement.conditions, statement.suite.slug
     setting = Setting(profile=conditions.profile, split=HIDDEN, hidden=seed)
     try:
-        suite, episode = suite_of(slug), episode_of(slug)
-        if suite.digest != statement.suite.digest:
-            raise OtherSuiteError(f"this PlanArena has another version of {slug}")
+        suite, episode = suite_with_digest(slug, statement.suite.digest), episode_of(slug)
         # A step-by-step form has the samples of its suite of whole plans.
         plans = episode_of(whole_plans_of(slug) or slug)
         source = plans.samples(setting) if isinstance(plans, ExecutedPlans) else None

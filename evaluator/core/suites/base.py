@@ -325,6 +325,11 @@ class Task:
         return None
 
     @property
+    def tells_answers(self) -> bool:
+        """Whether planners are told the types of the answers, and with them their number."""
+        return True
+
+    @property
     def types_given(self) -> Mapping[str, frozenset[ResourceType]]:
         """Every type that each resource may be used as."""
         return {name: frozenset({kind}) for name, kind in self.resources.items()}
@@ -458,12 +463,13 @@ class Suite:
         """What a plan for `task` is checked against when the tools in `offered` can be called."""
         if task.offers is not None:
             offered &= task.offers
+        expects = task.expects if task.tells_answers else None
         return PlanContext(
             catalogue=self.catalogue.restricted_to(offered),
             resources=task.resources,
-            expects=task.expects,
+            expects=expects,
             known=self.catalogue,
-            several=tuple(answer.expects for answer in task.answers if answer.expects) if task.expects is None else (),
+            several=tuple(answer.expects for answer in task.answers if answer.expects) if expects is None else (),
             may_abstain=self.may_abstain or task.metric == ABSTENTION,
         )
 

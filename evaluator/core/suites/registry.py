@@ -87,6 +87,8 @@ class Entry:
     """For a step-by-step form: the slug of the corresponding suite of whole plans; else empty."""
     has_gold: bool = True
     """Whether any of its tasks has a gold plan, so that bundled planners can answer with them."""
+    earlier: tuple[Callable[[], Suite], ...] = ()
+    """Build earlier versions, whose hidden requests can still be computed from the seeds of closed seasons."""
     anchors: tuple[str, ...] = ()
     """Names of bundled planners that serve as anchors only for the suites that list them."""
     regex: Callable[[Any], Any] | None = None
@@ -107,6 +109,20 @@ def suite_of(slug: str) -> Suite:
         LookupError: there is none, or its files were not fetched; the message has instructions.
     """
     return entry_of(slug).build()
+
+
+@cache
+def suite_with_digest(slug: str, digest: str) -> Suite:
+    """The version of a suite with this digest: the present one, or an earlier one that can still be built.
+
+    Raises:
+        LookupError: there is none; the message is the end of a sentence.
+    """
+    for build in (partial(suite_of, slug), *entry_of(slug).earlier):
+        suite = build()
+        if suite.digest == digest:
+            return suite
+    raise LookupError(f"this PlanArena has another version of {slug}")
 
 
 def default_suite(*, executes: bool) -> Suite:
@@ -190,6 +206,7 @@ def folder_of(slug: str) -> Path:
 def forget() -> None:
     """Clear the caches, so that the registry is read again: for tests that change the environment."""
     suite_of.cache_clear()
+    suite_with_digest.cache_clear()
     _entries.cache_clear()
 
 

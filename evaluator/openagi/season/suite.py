@@ -4,6 +4,7 @@ import os
 import random
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
@@ -15,6 +16,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.openagi.season.english import English
 from evaluator.openagi.season.german import German
+from evaluator.openagi.season.hidden.realiser import realised, with_neutral_names
 from evaluator.openagi.season.requests import Language, RequestSpec, drawn, stratum_of
 from evaluator.openagi.season.speaker import Pattern, Speaker
 from evaluator.openagi.season.tasks import SEVERAL, SeasonTask, season_task
@@ -45,13 +47,16 @@ def worded(*, spec: RequestSpec, rng: random.Random) -> Worded:
 _TRIES = 100
 
 
-def season(*, seed: str, count: int, taken: Set[str] = frozenset()) -> tuple[SeasonTask, ...]:
+def season(
+    *, seed: str, count: int, taken: Set[str] = frozenset(), lexicon: str = ""
+) -> tuple[SeasonTask, ...]:
     """The requests of a season.
 
     Args:
         seed: the same seed always gives the same requests.
         count: number of requests; a smaller season is the beginning of a larger one.
         taken: texts that are not used again.
+        lexicon: the secret that determines the lexicon of hidden requests; empty for the public grammar.
 
     Raises:
         RuntimeError: no new text was found for a request.
@@ -59,23 +64,30 @@ def season(*, seed: str, count: int, taken: Set[str] = frozenset()) -> tuple[Sea
     tasks: list[SeasonTask] = []
     texts = set(taken)
     for number in range(count):
-        task = _request(number=number, seed=seed, taken=texts)
+        task = _request(number=number, seed=seed, taken=texts, lexicon=lexicon)
         texts.add(task.text)
         tasks.append(task)
     return tuple(tasks)
 
 
-def _request(*, number: int, seed: str, taken: Set[str]) -> SeasonTask:
+def _request(*, number: int, seed: str, taken: Set[str], lexicon: str) -> SeasonTask:
     rng = random.Random(f"openagi-season {seed} {number}")  # noqa: S311 - the seed is what is secret
     for _ in range(_TRIES):
         spec = drawn(stratum=stratum_of(number), rng=rng)
-        text = worded(spec=spec, rng=rng).text
+        if lexicon:
+            spec = with_neutral_names(spec=spec, lexicon=lexicon, rng=rng)
+        text = _words(spec=spec, lexicon=lexicon, rng=rng)
         if text not in taken:
-            return season_task(key=str(number), text=text, spec=spec)
+            return season_task(key=str(number), text=text, spec=spec, lexicon=lexicon)
     raise RuntimeError(f"no new words for request {number} after {_TRIES} tries")
 
 
-VERSION = "1"
+def _words(*, spec: RequestSpec, lexicon: str, rng: random.Random) -> str:
+    return realised(spec=spec, lexicon=lexicon, rng=rng) if lexicon else worded(spec=spec, rng=rng).text
+
+
+VERSION = "2"
+"""In version 1, hidden requests had the grammar of public ones."""
 PUBLIC_SEED = "public"
 TASKS_VARIABLE = "PLANARENA_SEASON_TASKS"
 """Number of requests of a season, which must be the same for all processes of a site. Suites with other numbers have
@@ -147,8 +159,11 @@ def tasks_of_a_season() -> int:
     return int(said)
 
 
-def season_suite() -> Suite:
+def season_suite(version: str = VERSION) -> Suite:
     """The public season.
+
+    Args:
+        version: an earlier one has the hidden requests of its time.
 
     Raises:
         LookupError: see `tasks_of_a_season`.
@@ -157,7 +172,7 @@ def season_suite() -> Suite:
     tasks = season(seed=PUBLIC_SEED, count=count)
     return Suite(
         slug="openagi-season",
-        version=VERSION,
+        version=version,
         title="OpenAGI (season)",
         description=f"{count:,} generated requests for OpenAGI's tools and data, new in every season.",
         metrics=(*COLUMNS, replace(closed_column(tasks), interval=IntervalMethod.SAMPLED_TASKS)),
@@ -191,6 +206,7 @@ ENTRY = Entry(
     episode=ExecutedPlans(samples=_samples),
     catalogue=OPENAGI.name,
     regex=deferred("evaluator.openagi.season.regex:plan"),
+    earlier=(partial(season_suite, "1"),),
 )
 
 
@@ -198,11 +214,16 @@ def _reworded(task: Task, rng: random.Random) -> str | None:
     # The impossible part is drawn with the wording, so another wording would be another request.
     if not isinstance(task, SeasonTask) or task.metric == ABSTENTION:
         return None
-    return worded(spec=task.spec, rng=rng).text
+    return _words(spec=task.spec, lexicon=task.lexicon, rng=rng)
 
 
 def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
-    """The requests of another seed: each has the stratum of the public one with its key, and another text. Planners
-    know neither key nor position (`suites.hidden`): both are permuted in each season."""
+    """The requests of another seed: each has the stratum of the public one with its key, and is worded by a grammar of
+    its own. Planners know neither key nor position (`suites.hidden`): both are permuted in each season."""
     public = frozenset(task.text for task in suite.tasks)
-    return season(seed=derived("requests", suite.slug, seed=seed), count=len(suite.tasks), taken=public)
+    return season(
+        seed=derived("requests", suite.slug, seed=seed),
+        count=len(suite.tasks),
+        taken=public,
+        lexicon="" if suite.version == "1" else derived("lexicon", suite.slug, seed=seed),
+    )

@@ -5,7 +5,7 @@ then has its base model, and Machine Translation for German. If no tool can meet
 no answers.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, Step
@@ -54,6 +54,8 @@ class SeasonTask(Task):
     spec: RequestSpec
     wanted: AnswerSpec
     """The answer, or the first of several."""
+    lexicon: str = field(default="", repr=False)
+    """Of a hidden request: the secret that determines its season's lexicon. Empty for the public grammar."""
 
     @property
     def answers(self) -> tuple[Task, ...]:
@@ -76,6 +78,11 @@ class SeasonTask(Task):
         return self.metric == "BERT" and self.wanted.base in CLOSED_BASES
 
     @property
+    def tells_answers(self) -> bool:
+        """See `Task`: what a hidden request asks for is said by its words alone."""
+        return not self.lexicon
+
+    @property
     def attributes(self) -> dict[str, JsonValue]:
         """Facts that the key determines, equal in every season."""
         stratum = self.spec.stratum
@@ -93,7 +100,7 @@ class SeasonTask(Task):
         }
 
 
-def season_task(*, key: str, text: str, spec: RequestSpec) -> SeasonTask:
+def season_task(*, key: str, text: str, spec: RequestSpec, lexicon: str = "") -> SeasonTask:
     """The task of a worded request."""
     stratum = spec.stratum
     first = stratum.wanted[0]
@@ -111,6 +118,7 @@ def season_task(*, key: str, text: str, spec: RequestSpec) -> SeasonTask:
         gold=gold_plan(spec),
         spec=spec,
         wanted=first,
+        lexicon=lexicon,
     )
 
 
