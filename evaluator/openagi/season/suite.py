@@ -47,9 +47,7 @@ def worded(*, spec: RequestSpec, rng: random.Random) -> Worded:
 _TRIES = 100
 
 
-def season(
-    *, seed: str, count: int, taken: Set[str] = frozenset(), lexicon: str = ""
-) -> tuple[SeasonTask, ...]:
+def season(*, seed: str, count: int, taken: Set[str] = frozenset(), lexicon: str = "") -> tuple[SeasonTask, ...]:
     """The requests of a season.
 
     Args:

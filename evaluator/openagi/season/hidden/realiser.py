@@ -68,9 +68,7 @@ def with_neutral_names(*, spec: RequestSpec, lexicon: str, rng: random.Random) -
     stem = rng.choice(season_lexicon(language=Language.ENGLISH, seed=lexicon)["names"])
     numbers = sorted(rng.sample(range(1, 10), len(spec.given)))
     given = rng.sample(spec.given, len(spec.given))
-    return replace(
-        spec, given=tuple(one.named(f"{stem}_{number}") for number, one in zip(numbers, given, strict=True))
-    )
+    return replace(spec, given=tuple(one.named(f"{stem}_{number}") for number, one in zip(numbers, given, strict=True)))
 
 
 def realised(*, spec: RequestSpec, lexicon: str, rng: random.Random) -> str:
