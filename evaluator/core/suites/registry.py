@@ -118,10 +118,13 @@ def suite_with_digest(slug: str, digest: str) -> Suite:
     Raises:
         LookupError: there is none; the message is the end of a sentence.
     """
-    for build in (partial(suite_of, slug), *entry_of(slug).earlier):
-        suite = build()
-        if suite.digest == digest:
-            return suite
+    present = suite_of(slug)
+    if present.digest == digest:
+        return present
+    for build in entry_of(slug).earlier:
+        earlier = build()
+        if earlier.digest == digest:
+            return earlier
     raise LookupError(f"this PlanArena has another version of {slug}")
 
 

@@ -185,7 +185,7 @@ class _Realiser:
         wanted = Language.GERMAN if language is Language.GERMAN else Language.ENGLISH
         other = Language.ENGLISH if wanted is Language.GERMAN else Language.GERMAN
         names = self._main.lexicon["languages"]
-        slots = {}
+        slots: dict[str, str] = {}
         for slot, one in (("yes", wanted), ("no", other)):
             name = names.get(f"{one}_name", "")
             slots |= {slot: self._rng.choice(names[one]), f"{slot}_name": name, f"{slot}_only": f"nur {name}"}
