@@ -1,18 +1,22 @@
 """Tasks of arc-mini, drawn from a split and a number.
 
-The demonstrations of a task determine its answer: every known rule that explains them gives the same test outputs.
+The demonstrations of a task determine its answer: every known rule that explains them gives the same test outputs. On
+the hidden split rules are composed, and no rule of a family explains a task's demonstrations.
 """
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from evaluator.arc.grids import Demonstration, Grid, size_of
 from evaluator.arc.mini.canvas import Dice
 from evaluator.arc.mini.cells import COLOURS, colours_of
 from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.mini.hidden.changes import NAMES as CHANGES
+from evaluator.arc.mini.hidden.changes import changes
+from evaluator.arc.mini.hidden.composed import Composed, ComposedFamily, between
 from evaluator.arc.mini.rules import Family, Rule
 from evaluator.miniature.seeds import SeededSource, Split
 
@@ -23,21 +27,38 @@ def known_rules(demonstrations: Sequence[Demonstration]) -> Iterator[Rule]:
     outputs = [pair.output for pair in demonstrations]
     sized = all(size_of(pair.input) == size_of(pair.output) for pair in demonstrations)
     for family in FAMILIES.values():
-        if sized or not family.keeps_size:
+        if (sized or not family.keeps_size) and all(map(family.may_explain, demonstrations)):
             written = (
                 _in_all(outputs) if family.writes_always else sorted(frozenset[int]().union(*map(colours_of, outputs)))
             )
             yield from family.rules(read=read, written=written)
 
 
-def explaining(demonstrations: Sequence[Demonstration]) -> Iterator[Rule]:
-    """The known rules that give the output of every demonstration."""
+def explaining(demonstrations: Sequence[Demonstration], *, composed: bool = False) -> Iterator[Rule]:
+    """The known rules that give the output of every demonstration.
+
+    Args:
+        demonstrations: what a planner sees.
+        composed: whether the compositions of the hidden split are known too.
+    """
     for rule in known_rules(demonstrations):
         if all(rule.apply(pair.input) == pair.output for pair in demonstrations):
             yield rule
+    if not composed:
+        return
+    colours = frozenset[int]().union(
+        *(colours_of(grid) for pair in demonstrations for grid in (pair.input, pair.output))
+    )
+    for change in changes(colours=colours):
+        for change_first in (False, True) if change.keeps_size else (False,):
+            middle = between(change, demonstrations, change_first=change_first)
+            for rule in explaining(middle) if middle else ():
+                yield Composed(rule=rule, change=change, change_first=change_first)
 
 
-def rivals(*, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstration]) -> Iterator[Rule]:
+def rivals(
+    *, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstration], composed: bool = False
+) -> Iterator[Rule]:
     """The rules that explain the demonstrations and give another output for a test; none if the task is determined.
 
     A rule that does not apply to a test input is not a rival, because the planner sees that input.
@@ -45,16 +66,27 @@ def rivals(*, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstra
     Args:
         demonstrations: what a planner sees.
         tests: the test inputs with their expected outputs.
+        composed: see `explaining`.
     """
-    for rule in explaining(demonstrations):
+    for rule in explaining(demonstrations, composed=composed):
         outputs = [rule.apply(pair.input) for pair in tests]
         if None not in outputs and outputs != [pair.output for pair in tests]:
             yield rule
 
 
-def is_determined(*, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstration]) -> bool:
-    """Whether the demonstrations determine the test outputs; see `rivals`."""
-    return next(rivals(demonstrations=demonstrations, tests=tests), None) is None
+def is_determined(
+    *, demonstrations: Sequence[Demonstration], tests: Sequence[Demonstration], composed: bool = False
+) -> bool:
+    """Whether the demonstrations determine the test outputs; see `rivals`.
+
+    Args:
+        demonstrations: what a planner sees.
+        tests: the test inputs with their expected outputs.
+        composed: whether the compositions of the hidden split are known; then no rule of a family may explain them.
+    """
+    if composed and next(explaining(demonstrations), None) is not None:
+        return False
+    return next(rivals(demonstrations=demonstrations, tests=tests, composed=composed), None) is None
 
 
 def _in_all(grids: Iterable[Grid]) -> list[int]:
@@ -63,12 +95,16 @@ def _in_all(grids: Iterable[Grid]) -> list[int]:
 
 VERSION = "1"
 """Version of the generators; increase it whenever one draws another task for the same number."""
+HIDDEN_VERSION = "1"
+"""Version of the hidden split's compositions; the others do not depend on it."""
 EACH = 10
 """Tasks of each family."""
 _SPLITS = tuple(Split)
 _INPUTS = 200
 """Maximum number of inputs drawn for one pair; a quarter belongs to the split."""
 _ATTEMPTS = 200
+_CHANGES = 5
+"""Kinds of changes of a hidden season."""
 _FEWEST, _MOST = 3, 4
 """Range of the number of demonstrations."""
 
@@ -133,10 +169,19 @@ def _attempts(*, family: str, source: Source, number: int) -> Iterator[Drawn]:
     """
     for attempt in range(_ATTEMPTS):
         dice = Dice(source.stream(family, number, attempt))
-        task = _drawn(FAMILIES[family], number=number, dice=dice, split=source.split)
+        task = _drawn(_family(family, source=source), number=number, dice=dice, split=source.split)
         if task is not None:
             yield task
     raise RuntimeError(f"{family}/{number} could not be drawn in {_ATTEMPTS} attempts")
+
+
+@lru_cache(maxsize=64)
+def _family(name: str, *, source: Source) -> Family[Any]:
+    """The rules of a family; on the hidden split composed with the changes that the season has, five of eight."""
+    if source.split is not Split.HIDDEN:
+        return FAMILIES[name]
+    dice = Dice(source.stream(f"changes {HIDDEN_VERSION}", 0))
+    return ComposedFamily(FAMILIES[name], changes=dice.some_of(CHANGES, count=_CHANGES))
 
 
 def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split) -> Drawn | None:
@@ -151,7 +196,8 @@ def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split) -> Dr
             return None
         pairs.append(pair)
         tests, train = tuple(pairs[:count]), tuple(pairs[count:])
-        if len(train) >= fewest and is_determined(demonstrations=train, tests=tests):
+        composed = split is Split.HIDDEN
+        if len(train) >= fewest and is_determined(demonstrations=train, tests=tests, composed=composed):
             return Drawn(family=family.name, number=number, kind=kind, rule=rule, demonstrations=train, tests=tests)
     return None
 

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
 from typing import ClassVar, Generic, TypeVar
 
-from evaluator.arc.grids import Grid
+from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.mini.canvas import Dice
 
 _BODY = "    "
@@ -54,6 +54,10 @@ class Family(ABC, Generic[R]):
     @abstractmethod
     def draw_input(self, dice: Dice, rule: R) -> Grid | None:
         """Draw an input for a rule; None if the attempt failed."""
+
+    def may_explain(self, pair: Demonstration) -> bool:  # noqa: ARG002
+        """A necessary condition, cheaper than trying each rule, for some rule to give the output."""
+        return True
 
     @abstractmethod
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[R]:

@@ -6,7 +6,7 @@ annotations. The questions are in `database_questions.toml`.
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -166,12 +166,22 @@ Question = tuple[str, tuple[Part, ...]]
 
 def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
     """Draw the question with this number. Attempts give questions of the same kind. Its result has at most 12 rows."""
-    number = number_for(index)
-    kind = KINDS[index // 3 % len(KINDS)]
     rng = source.stream("database question", index, attempt)
+    questions = _questions(family_of(number_for(index)), kind_of(index))
+    return question_from(questions, source=source, index=index, rng=rng)
+
+
+def kind_of(index: int) -> str:
+    """Kind of a task's question."""
+    return KINDS[index // 3 % len(KINDS)]
+
+
+def question_from(questions: Sequence[Question], *, source: Source, index: int, rng: "np.random.Generator") -> Drawn:
+    """One of some questions, with values for which its database has at least one and at most 12 rows."""
+    number = number_for(index)
     connection = opened(source=source, number=number)
     while True:
-        template, templates = one_of(rng, _questions(family_of(number), kind))
+        template, templates = one_of(rng, questions)
         slots = _slots(rng)
         parts = [(_filled(subgoal, slots), _filled(query, slots)) for subgoal, query in templates]
         queries: list[str] = []
@@ -190,7 +200,7 @@ def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
         for place, ((subgoal, _), action) in enumerate(zip(parts, actions, strict=True), start=1)
     )
     text = _filled(template, slots)
-    return Drawn(text=text, answer=queries[-1], gold=turns, kind=kind, scope=name_of(number))
+    return Drawn(text=text, answer=queries[-1], gold=turns, kind=kind_of(index), scope=name_of(number))
 
 
 @lru_cache(maxsize=32)

@@ -8,6 +8,8 @@ from evaluator.miniature.seeds import SeededSource
 
 VERSION = "1"
 """Version of the generators; increase it whenever one draws another task for the same number."""
+HIDDEN_VERSION = "1"
+"""Version of the grammar of the hidden split; the others do not depend on it."""
 EACH = 60
 """Tasks of each group."""
 

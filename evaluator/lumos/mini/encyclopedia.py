@@ -101,24 +101,28 @@ def named(person: Person) -> str:
 
 
 KINDS = ("who", "fact", "price", "three-fact", "three-who")
-_FACTS: dict[str, tuple[str, Callable[[Event], str]]] = {
+FACTS: dict[str, tuple[str, Callable[[Event], str]]] = {
     "day": ("On which day did {0} {1} something?", lambda event: event.day.english),
     "place": ("Where did {0} {1} something?", lambda event: event.place.phrase.english),
     "thing": ("What did {0} {1}?", lambda event: event.thing.name.english),
 }
-_SUBGOALS = {
+SUBGOALS = {
     "day": "Find out on which day that person {} something.",
     "place": "Find out where that person {} something.",
     "thing": "Find out what that person {}.",
 }
 
 
+def number_for(index: int) -> int:
+    """Number of a task's chronicle."""
+    return index % len(TOWNS) + len(TOWNS) * (index // 600)
+
+
 def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
     """Draw the question with this number. Attempts give questions of the same kind."""
     rng = source.stream("question", index, attempt)
-    number = index % len(TOWNS) + len(TOWNS) * (index // 600)
-    kind = KINDS[index % len(KINDS)]
-    draft = _Draft(chronicle(source=source, number=number), rng)
+    number, kind = number_for(index), KINDS[index % len(KINDS)]
+    draft = Draft(chronicle(source=source, number=number), rng)
     text, answer = _DRAWERS[kind](draft)
     return Drawn(
         text=f"According to the chronicle of {draft.chronicle.town}: {text}", answer=answer, gold=tuple(draft.turns),
@@ -126,7 +130,7 @@ def draw_question(*, source: Source, index: int, attempt: int = 0) -> Drawn:
     )  # fmt: skip
 
 
-class _Draft:
+class Draft:
     """A question and its solution."""
 
     def __init__(self, chronicle: Chronicle, rng: "np.random.Generator") -> None:
@@ -179,12 +183,12 @@ class _Draft:
     def fact_of(self, *, person: str, verb: Verb, fact: str) -> str:
         """Look up a fact of an event by its person, which is a reference."""
         return self.look_up(
-            subgoal=_SUBGOALS[fact].format(verb.past.english), entity=person, query=verb.past.english,
-            question=_FACTS[fact][0].format("{}", verb.english_infinitive), with_title=True,
+            subgoal=SUBGOALS[fact].format(verb.past.english), entity=person, query=verb.past.english,
+            question=FACTS[fact][0].format("{}", verb.english_infinitive), with_title=True,
         )  # fmt: skip
 
 
-def _who(draft: _Draft) -> tuple[str, str]:
+def _who(draft: Draft) -> tuple[str, str]:
     first, second, *_ = draft.verbs()
     start = draft.event(first)
     draft.person_of(thing=draft.thing_of(start), verb=second, name="it")
@@ -192,19 +196,19 @@ def _who(draft: _Draft) -> tuple[str, str]:
     return f"Who {second.past.english} what {named(start.person)} {first.past.english}?", end.person.name
 
 
-def _fact(draft: _Draft) -> tuple[str, str]:
+def _fact(draft: Draft) -> tuple[str, str]:
     first, second, *_ = draft.verbs()
     start = draft.event(first)
     thing = start.thing.name.english
     person = draft.person_of(thing=thing, verb=first, name=f"the {thing}")
-    fact = one_of(draft.rng, tuple(_FACTS))
+    fact = one_of(draft.rng, tuple(FACTS))
     draft.fact_of(person=person, verb=second, fact=fact)
     end = draft.chronicle.by(verb=second, person=start.person)
     who = f"the one who {first.past.english} the {thing}"
-    return _FACTS[fact][0].format(who, second.english_infinitive), _FACTS[fact][1](end)
+    return FACTS[fact][0].format(who, second.english_infinitive), FACTS[fact][1](end)
 
 
-def _price(draft: _Draft) -> tuple[str, str]:
+def _price(draft: Draft) -> tuple[str, str]:
     events = draft.chronicle.events
     priced = {event.thing.noun.english for event in events if event.priced}
     first = draft.verbs()[0]
@@ -216,19 +220,19 @@ def _price(draft: _Draft) -> tuple[str, str]:
     return f"How much did the thing cost that {named(start.person)} {first.past.english}?", start.price.english
 
 
-def _three_fact(draft: _Draft) -> tuple[str, str]:
+def _three_fact(draft: Draft) -> tuple[str, str]:
     first, second, third, _ = draft.verbs()
     start = draft.event(first)
     person = draft.person_of(thing=draft.thing_of(start), verb=second, name="it")
-    fact = one_of(draft.rng, tuple(_FACTS))
+    fact = one_of(draft.rng, tuple(FACTS))
     draft.fact_of(person=person, verb=third, fact=fact)
     middle = draft.chronicle.of(verb=second, thing=start.thing)
     end = draft.chronicle.by(verb=third, person=middle.person)
     who = f"the one who {second.past.english} what {named(start.person)} {first.past.english}"
-    return _FACTS[fact][0].format(who, third.english_infinitive), _FACTS[fact][1](end)
+    return FACTS[fact][0].format(who, third.english_infinitive), FACTS[fact][1](end)
 
 
-def _three_who(draft: _Draft) -> tuple[str, str]:
+def _three_who(draft: Draft) -> tuple[str, str]:
     first, second, third, _ = draft.verbs()
     start = draft.event(first)
     thing = start.thing.name.english
@@ -241,7 +245,7 @@ def _three_who(draft: _Draft) -> tuple[str, str]:
     return f"Who {third.past.english} what {who} {second.past.english}?", end.person.name
 
 
-_DRAWERS: dict[str, Callable[[_Draft], tuple[str, str]]] = {
+_DRAWERS: dict[str, Callable[[Draft], tuple[str, str]]] = {
     "who": _who,
     "fact": _fact,
     "price": _price,

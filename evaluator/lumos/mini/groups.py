@@ -11,11 +11,13 @@ from evaluator.lumos.maths.suite import TOOLS as MATHS_TOOLS
 from evaluator.lumos.mini.databases import draw_question as draw_database_question
 from evaluator.lumos.mini.draws import EACH, Drawn, Source
 from evaluator.lumos.mini.encyclopedia import draw_question as draw_chronicle_question
+from evaluator.lumos.mini.hidden import chronicles, databases, problems, requests, scenes
 from evaluator.lumos.mini.problems import draw_problem
 from evaluator.lumos.mini.scenes import draw_picture_question
 from evaluator.lumos.mini.shop import draw_request
 from evaluator.lumos.retrieval.environment import retrieval_tools
 from evaluator.lumos.sql.suite import TOOLS as SQL_TOOLS
+from evaluator.miniature.seeds import Split
 
 _ATTEMPTS = 20
 
@@ -30,19 +32,26 @@ class Group:
 
     title: str
     draw: _Draw
+    draw_hidden: _Draw
+    """The same kinds of tasks in the hidden split's grammar."""
     tools: tuple[str, ...]
 
 
 MATHS, SQL, QA, WEB, PICTURES = "maths", "sql", "qa", "web", "pictures"
 GROUPS: Mapping[str, Group] = {
     MATHS: Group(
-        title="Maths", draw=draw_problem,
+        title="Maths", draw=draw_problem, draw_hidden=problems.draw_problem,
         tools=("Calculator", "SetEquation", "SolveEquation", "SolveInequality", "Define", "Count"),
     ),
-    SQL: Group(title="SQL", draw=draw_database_question, tools=("SQL",)),
-    QA: Group(title="QA", draw=draw_chronicle_question, tools=("KnowledgeQuery", "ParagraphRetrieve", "QA")),
-    WEB: Group(title="Web", draw=draw_request, tools=("Search", "Click")),
-    PICTURES: Group(title="Pictures", draw=draw_picture_question, tools=("VQA", "QA")),
+    SQL: Group(title="SQL", draw=draw_database_question, draw_hidden=databases.draw_question, tools=("SQL",)),
+    QA: Group(
+        title="QA", draw=draw_chronicle_question, draw_hidden=chronicles.draw_question,
+        tools=("KnowledgeQuery", "ParagraphRetrieve", "QA"),
+    ),
+    WEB: Group(title="Web", draw=draw_request, draw_hidden=requests.draw_request, tools=("Search", "Click")),
+    PICTURES: Group(
+        title="Pictures", draw=draw_picture_question, draw_hidden=scenes.draw_picture_question, tools=("VQA", "QA")
+    ),
 }  # fmt: skip
 
 
@@ -54,8 +63,9 @@ def draw_group(*, group: str, source: Source, count: int = EACH, start: int = 0)
     """
     seen: set[tuple[str, str]] = set()
     drawn = []
+    draw = GROUPS[group].draw_hidden if source.split is Split.HIDDEN else GROUPS[group].draw
     for index in range(start, start + count):
-        attempts = (GROUPS[group].draw(source=source, index=index, attempt=attempt) for attempt in range(_ATTEMPTS))
+        attempts = (draw(source=source, index=index, attempt=attempt) for attempt in range(_ATTEMPTS))
         task = next(attempts)
         while (task.text, task.scope) in seen and (other := next(attempts, None)) is not None:
             task = other

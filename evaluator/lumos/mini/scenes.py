@@ -30,20 +30,21 @@ def draw_picture_question(*, source: Source, index: int, attempt: int = 0) -> Dr
 def given(*, source: Source, number: int) -> Mapping[str, Scene | str]:
     """The inputs of the question with this number, by reference: scenes and a notice."""
     notice = draw_document(source.stream("notice", number)).text.english
-    return {**_pair(source=source, number=number), NOTICE: notice}
+    return {**scenes_of(source=source, number=number), NOTICE: notice}
 
 
-def _pair(*, source: Source, number: int) -> Mapping[str, Scene]:
-    """Two scenes with different sets of shapes."""
+def scenes_of(*, source: Source, number: int) -> Mapping[str, Scene]:
+    """The two scenes of a question, with different sets of shapes."""
     first = _scene(source=source, number=number * _PER_QUESTION)
     for place in range(1, _PER_QUESTION):
         second = _scene(source=source, number=number * _PER_QUESTION + place)
-        if _shapes(first) != _shapes(second):
+        if shapes_of(first) != shapes_of(second):
             break
     return {IMAGE: first, OTHER: second}
 
 
-def _shapes(scene: Scene) -> frozenset[Shape]:
+def shapes_of(scene: Scene) -> frozenset[Shape]:
+    """The shapes in a scene."""
     return frozenset(thing.shape for thing in scene.things)
 
 
@@ -53,7 +54,7 @@ def _scene(*, source: Source, number: int) -> Scene:
 
 
 def _question(source: Source, index: int, attempt: int) -> Drawn:
-    scene = _pair(source=source, number=index)[IMAGE]
+    scene = scenes_of(source=source, number=index)[IMAGE]
     asked = draw_question(scene=scene, rng=source.stream("picture question", index, attempt))
     turn = GoldTurn(f"Look at {IMAGE} to answer: {asked.text}", f"R1 = VQA([{IMAGE}], Question: {asked.text})")
     return Drawn(
@@ -63,13 +64,13 @@ def _question(source: Source, index: int, attempt: int) -> Drawn:
 
 
 def _notice(source: Source, index: int, attempt: int) -> Drawn:
-    scene = _pair(source=source, number=index)[IMAGE]
+    scene = scenes_of(source=source, number=index)[IMAGE]
     rng = source.stream("notice question", index, attempt)
     story = draw_document(source.stream("notice", index))
     first, second = (draw_document_question(document=story, rng=rng).question for _ in range(2))
     while second.text == first.text:
         second = draw_document_question(document=story, rng=rng).question
-    shapes = _shapes(scene)
+    shapes = shapes_of(scene)
     shape = one_of(rng, sorted(shapes if rng.random() < 0.5 else set(Shape) - shapes))
     right = first if shape in shapes else second
     asked = f"Is there {english_article(shape)} {shape}?"
@@ -89,9 +90,9 @@ def _notice(source: Source, index: int, attempt: int) -> Drawn:
 
 
 def _two(source: Source, index: int, attempt: int) -> Drawn:
-    scenes = _pair(source=source, number=index)
+    scenes = scenes_of(source=source, number=index)
     rng = source.stream("two pictures", index, attempt)
-    shapes = {name: _shapes(scene) for name, scene in scenes.items()}
+    shapes = {name: shapes_of(scene) for name, scene in scenes.items()}
     right = one_of(rng, (IMAGE, OTHER))
     wrong = OTHER if right == IMAGE else IMAGE
     only = sorted(shapes[right] - shapes[wrong])

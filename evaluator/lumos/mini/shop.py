@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote_plus, urlencode
 
 from evaluator.core.transcripts import ActionProblem
@@ -20,6 +21,9 @@ from evaluator.lumos.retrieval.environment import UnboundError, bound
 from evaluator.lumos.tasks import GoldTurn, TurnTask
 from evaluator.miniature.seeds import one_of, some_of
 from evaluator.replies.turns.binding import Parameter
+
+if TYPE_CHECKING:
+    import numpy as np
 
 SIZE = 240
 """Items of a shop."""
@@ -281,8 +285,27 @@ def draw_request(*, source: Source, index: int, attempt: int = 0) -> Drawn:
     A search for its features and noun lists a suitable item on the first three pages.
     """
     rng = source.stream("request", index, attempt)
-    number = index % SHOPS + SHOPS * (index // 600)
-    catalogue = shop(source=source, number=number)
+    goal, turns = draw_goal(source=source, index=index, rng=rng)
+    features = " and ".join(filter(None, (", ".join(goal.features[:-1]), goal.features[-1])))
+    text = one_of(rng, _FORMS).format(
+        features=features, noun=goal.noun, colour=goal.colour, size=goal.size, most=goal.most
+    )
+    return Drawn(text=text, answer=goal.to_text(), gold=turns, kind=kind_of(index), scope=f"shop {number_for(index)}")
+
+
+def number_for(index: int) -> int:
+    """Number of a task's shop."""
+    return index % SHOPS + SHOPS * (index // 600)
+
+
+def kind_of(index: int) -> str:
+    """Kind of a task's request."""
+    return KINDS[index % len(KINDS)]
+
+
+def draw_goal(*, source: Source, index: int, rng: "np.random.Generator") -> tuple[Goal, tuple[GoldTurn, ...]]:
+    """Draw the goal of the request with this number, and the turns that meet it."""
+    catalogue = shop(source=source, number=number_for(index))
     count = index % len(KINDS) + 1
     turns = None
     while turns is None:
@@ -292,11 +315,7 @@ def draw_request(*, source: Source, index: int, attempt: int = 0) -> Drawn:
             size=one_of(rng, item.sizes), most=(item.coins // 10 + 1) * 10,
         )  # fmt: skip
         turns = _solution(shop=catalogue, goal=goal, query=f"{' '.join(goal.features)} {goal.noun}")
-    features = " and ".join(filter(None, (", ".join(goal.features[:-1]), goal.features[-1])))
-    text = one_of(rng, _FORMS).format(
-        features=features, noun=goal.noun, colour=goal.colour, size=goal.size, most=goal.most
-    )
-    return Drawn(text=text, answer=goal.to_text(), gold=turns, kind=KINDS[count - 1], scope=f"shop {number}")
+    return goal, turns
 
 
 def _solution(*, shop: Shop, goal: Goal, query: str) -> tuple[GoldTurn, ...] | None:

@@ -129,7 +129,8 @@ def majority() -> dict[str, str]:
 
 
 def _reworded(task: Task, rng: random.Random) -> str | None:
-    return PARAPHRASES.reworded(task.text, rng=rng)
+    # Hidden requests have a name of their own, and their sentences no paraphrases.
+    return None if task.asked_as else PARAPHRASES.reworded(task.text, rng=rng)
 
 
 def _public_draws(count: int) -> tuple[Task, ...]:

@@ -6,9 +6,9 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import ClassVar
 
-from evaluator.arc.grids import Grid
+from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.mini.canvas import Dice, box, canvas, polyomino
-from evaluator.arc.mini.cells import COLOURS, Cell, Region, letter, painted, regions
+from evaluator.arc.mini.cells import COLOURS, Cell, Region, cells_of, letter, painted, regions
 from evaluator.arc.mini.rules import Family, Rule, program_of
 
 
@@ -124,6 +124,10 @@ class MarkFamily(Family[Mark]):
                 shape = polyomino(dice, cells=dice.between(1, 6))
             drawn.place(dice, shape=shape, colour=dice.one_of(palette))
         return drawn.grid()
+
+    def may_explain(self, pair: Demonstration) -> bool:
+        """See `Family`: the same cells are coloured."""
+        return cells_of(pair.input).keys() == cells_of(pair.output).keys()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Mark]:
         del read

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-from evaluator.arc.grids import Grid
+from evaluator.arc.grids import Demonstration, Grid
 from evaluator.arc.mini.canvas import Dice, canvas
 from evaluator.arc.mini.cells import COLOURS, DIAGONAL, Cell, cells_of, colours_of, letter, painted
 from evaluator.arc.mini.rules import Family, Rule, program_of
@@ -90,6 +90,10 @@ class RaysFamily(Family[Shoot]):
         for number, cell in enumerate(dice.some_of(places, count=sources + dice.between(3, 6))):
             drawn.put([cell], rule.source if number < sources else dice.one_of(palette))
         return drawn.grid()
+
+    def may_explain(self, pair: Demonstration) -> bool:
+        """See `Family`: coloured cells keep their colours."""
+        return cells_of(pair.input).items() <= cells_of(pair.output).items()
 
     def rules(self, *, read: Collection[int], written: Collection[int]) -> Iterator[Shoot]:
         del written

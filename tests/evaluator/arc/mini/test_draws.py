@@ -5,6 +5,7 @@ import pytest
 from evaluator.arc.grids import numbers_of, size_of
 from evaluator.arc.mini.draws import EACH, VERSION, Source, draw_family, draw_tasks, split_of
 from evaluator.arc.mini.families import FAMILIES
+from evaluator.arc.mini.hidden.composed import Composed
 from evaluator.core import canonical_json
 from evaluator.miniature.seeds import Split
 from tests.evaluator.arc.mini.samples import FEW, SOURCES, drawn, program, unsolved
@@ -41,7 +42,7 @@ def test_tasks_have_the_form_that_is_documented():
         assert len(task.tests) in {1, 2}
         grids = [grid for pair in task.pairs for grid in (pair.input, pair.output)]
         assert len(set(grids)) == len(grids), task.key
-        assert max(side for grid in grids for side in size_of(grid)) <= 12
+        assert max(side for grid in grids for side in size_of(grid)) <= (24 if isinstance(task.rule, Composed) else 12)
 
 
 def test_splits_share_no_input_and_no_task_is_there_twice():
