@@ -104,7 +104,8 @@ def add(
         if not isinstance(found, dict) or any(isinstance(one, bool | str | list | dict) for one in found.values()):
             raise usage_error(f"{scores} is no object with a score for each task")
         values = {task: float(score) for task, score in found.items() if isinstance(score, int | float)}
-        add_run(author=author, study=study, arm=arm, seed=seed, scores=values, repeated=repeated)
+        runner = _runner(study, work=None, store="")
+        add_run(author=author, study=study, arm=arm, seed=seed, scores=values, repeated=repeated, runner=runner)
 
     _reporting(signed)
     out.print(f"added {arm} of seed {seed}", markup=False, highlight=False)

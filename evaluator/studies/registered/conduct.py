@@ -166,14 +166,24 @@ def run_all(*, author: Author, study: StudyFolder, runner: Runner, seeds: list[i
 
 
 def add_run(
-    *, author: Author, study: StudyFolder, arm: str, seed: int, scores: Mapping[str, float], repeated: bool = False
-) -> StudyRun:
+    *, author: Author, study: StudyFolder, arm: str, seed: int, scores: Mapping[str, float], repeated: bool = False,
+    runner: Runner | None = None,
+) -> StudyRun:  # fmt: skip
     """Add the scores of a run that was measured elsewhere.
+
+    Args:
+        author: who signs the run.
+        study: a registered study.
+        arm: key of the arm.
+        seed: seed of the run.
+        scores: score of each task.
+        repeated: whether the run is there already, and this is its repetition.
+        runner: the runner that the plan names, for the digests of its data.
 
     Raises:
         StudyError: the plan has no such run, it is there already and not `repeated`, or code or data changed.
     """
-    state = _checked(author=author, study=study, runner=None)
+    state = _checked(author=author, study=study, runner=runner)
     return _add(author, study, scores=scores, arm=arm, seed=seed, state=state, started=author.now(), repeated=repeated)
 
 

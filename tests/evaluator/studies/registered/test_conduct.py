@@ -65,6 +65,16 @@ def test_a_runner_measures_only_what_is_missing(tmp_path):
     assert len(runner.made) == len(set(runner.made)) == 12
 
 
+def test_scores_that_were_measured_elsewhere_are_added_under_the_data_of_the_runner(tmp_path):
+    author, study = new_study(tmp_path)
+    runner = FakeRunner()
+    register(author=author, study=study, runner=runner)
+    run = {"arm": "plain", "seed": 0, "scores": scores_of("plain", 0)}
+    with pytest.raises(StudyError, match="the data are not the registered ones: suite"):
+        add_run(author=author, study=study, **run)
+    assert add_run(author=author, study=study, runner=runner, **run).data["suite"] == "a" * 64
+
+
 def test_code_that_changes_during_a_run_gives_no_signed_scores(tmp_path):
     author, study = new_study(tmp_path)
     runner = FakeRunner(after=lambda: (tmp_path / "code" / "train.py").write_text("steps = 2\n"))

@@ -193,6 +193,14 @@ def test_documents_show_what_the_study_says(closed, tmp_path):
     assert "has no table nothing" in problems(study, documents=documents)[0]
 
 
+def test_a_study_that_is_closed_again_keeps_its_first_figures(closed):
+    author, study = closed
+    closing = close(author=author, study=study)
+    assert closing.number == 14
+    assert sorted(path.name for path in (study.path / "results").iterdir()) == ["0013.json", "0014.json"]
+    assert [finding.part for finding in report_of(study).of(Kind.OK)] == ["study", "figures", "figures"]
+
+
 def test_an_open_study_shows_no_figures(tmp_path, monkeypatch):
     author, study = registered_study(tmp_path)
     monkeypatch.setattr(verifying, "ROOT", tmp_path)
