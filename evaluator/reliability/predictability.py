@@ -164,7 +164,8 @@ def calibration_interval(answers: Answers) -> Interval:
     low = 0.0 if is_calibrated else max(0.0, 2 * mean - float(high))
     count = int(answers.tasks.max()) + 1
     # A sample without errors may miss this share of tasks.
-    return interval(mean=mean, low=low, high=min(1.0, max(float(high), unseen_share(count))), count=count)
+    most = min(1.0, max(float(high), unseen_share(count)))
+    return interval(mean=mean, low=low, high=most, count=count, enough=count >= LEAST_VALUES)
 
 
 def calibration_floor(answers: Answers) -> float:

@@ -15,7 +15,7 @@ from evaluator.reliability.renaming import plan_of
 from evaluator.reliability.robustness import PerturbedValues, Robustness, Values, pooled, pooled_by_kind, robustness
 from evaluator.reliability.shared_samples import Records, most_samples, on_shared_samples
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
-from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, cluster_bootstrap, clustered_mean
+from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, clustered_mean, mean_of_tasks
 
 VERSION = "reliability/4"
 TOLERANCE = 0.01
@@ -219,7 +219,7 @@ def _left_out(records: Records, *, values: Mapping[str, float]) -> int:
 
 def _mean(values: Iterable[float], *, bounds: Bounds = UNIT) -> Interval | None:
     by_task = list(values)
-    return cluster_bootstrap(by_task, bounds=bounds) if by_task else None
+    return mean_of_tasks(by_task, bounds=bounds) if by_task else None
 
 
 def _resources(runs: Mapping[str, Sequence[ResultRecord]]) -> dict[str, Interval]:
@@ -229,7 +229,7 @@ def _resources(runs: Mapping[str, Sequence[ResultRecord]]) -> dict[str, Interval
         known = [[value for use in task if (value := use[name]) is not None] for task in used]
         repeated = [values for values in known if len(values) > 1]
         if any(map(any, repeated)):
-            intervals[name] = cluster_bootstrap([resource_consistency(values) for values in repeated])
+            intervals[name] = mean_of_tasks([resource_consistency(values) for values in repeated])
     return intervals
 
 

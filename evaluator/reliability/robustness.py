@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluator.reliability.perturbations import Kind, Perturbation
-from evaluator.scoring.metrics.statistics import RESAMPLES, SEED, Interval, interval, unseen_share
+from evaluator.scoring.metrics.statistics import LEAST_VALUES, RESAMPLES, SEED, Interval, interval, unseen_share
 
 
 def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float], most: float = 1.0) -> Interval | None:
@@ -36,7 +36,8 @@ def ratio_of_means(*, changed: Sequence[float], unchanged: Sequence[float], most
     sums = under[drawn].sum(axis=1)
     ratios = over[drawn].sum(axis=1)[sums > 0] / sums[sums > 0]
     low, high = np.quantile(ratios, [0.025, 0.975])
-    return interval(mean=ratio, low=float(low), high=float(high), count=len(under))
+    enough = len(under) >= LEAST_VALUES
+    return interval(mean=ratio, low=float(low), high=float(high), count=len(under), enough=enough)
 
 
 Values = Mapping[str, float]

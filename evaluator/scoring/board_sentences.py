@@ -113,7 +113,9 @@ def _sentences(*, summary: BoardSummary, rows: Sequence[RankedRow], place: str) 
     if groups := _groups(summary.groups, rows=rows):
         yield (groups,)
     if summary.resolution is not None:
-        yield (f"{place} can tell {_points(summary.resolution)} apart.",)
+        needed = summary.needed
+        more = f"; 2 points would take about {_about(needed.count)} {needed.unit}" if needed is not None else ""
+        yield (f"{place} can tell {_points(summary.resolution)} apart{more}.",)
 
 
 def _disagreement(agreements: Sequence[Agreement], *, columns: Sequence[Column]) -> str:
@@ -226,6 +228,12 @@ def p_value_in_words(p_value: float) -> str:
         return "p < .001"
     digits = 3 if p_value < 0.01 else 2
     return f"p = {p_value:.{digits}f}".replace("0.", ".", 1)
+
+
+def _about(count: int) -> str:
+    """A number with two significant digits, rounded up."""
+    unit = 10 ** max(len(str(count)) - 2, 0)
+    return f"{-(-count // unit) * unit:,}"
 
 
 def _points(difference: float) -> str:

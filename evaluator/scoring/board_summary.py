@@ -4,22 +4,29 @@ The site publishes a summary with each snapshot, `planarena verify` computes it 
 sentences (`board_sentences.py`). Anchors and figures from papers take no part.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evaluator.core.signatures.statements import BoardSummary, Gap
+from evaluator.core.signatures.statements import BoardSummary, Gap, Needed
 from evaluator.core.suites.base import IntervalMethod
-from evaluator.scoring.metrics.crossed import EQUAL_MEANS, Estimate, Matrix, least_p_value
+from evaluator.scoring.metrics.crossed import EQUAL_MEANS, Estimate, Matrix, sign_p_value
 from evaluator.scoring.metrics.paired import DECIMALS, LEVEL, PairTests, Scores, adjusted_p_values, paired_test
-from evaluator.scoring.metrics.student import critical_value
+from evaluator.scoring.metrics.runs import RepeatedScores
 
+Pair = tuple[RepeatedScores, RepeatedScores] | None
+"""What is known about the runs of two rows."""
 Flags = NDArray[np.bool_]
 POWER = 0.8
 """Chance with which the board detects a difference as large as its resolution."""
+POINTS = 0.02
+"""The difference for which the board says what it would need."""
 _MOST_PAIRS = 40
 """Neighbouring rows whose differences the resolution is estimated from."""
 
@@ -37,6 +44,7 @@ def summarise(
     method: IntervalMethod,
     strata: Sequence[str],
     upper: Scores | None = None,
+    repeated: Sequence[RepeatedScores] | None = None,
     higher_is_better: bool = True,
 ) -> BoardSummary:
     """Summarise the ranked rows of a board.
@@ -48,6 +56,7 @@ def summarise(
         method: of the primary metric.
         strata: the metric of each task.
         upper: the scores with undecided tasks counted as the better value; None if every task is decided.
+        repeated: what is known about the runs of each row, as for the tests.
         higher_is_better: the direction of the metric.
     """
     rows = len(means)
@@ -58,8 +67,12 @@ def summarise(
     p_values = adjusted_p_values(tests.p_values)
     better = (p_values < LEVEL) & (sign * tests.differences > 0)
 
+    def runs_of(first: int, second: int) -> Pair:
+        return None if repeated is None else (repeated[first], repeated[second])
+
     def gap(first: int, second: int) -> Gap:
-        least, most = _estimates(scores, upper, first=first, second=second, sign=sign, method=method, strata=strata)
+        difference = partial(_difference, sign=sign, method=method, strata=strata, repeated=runs_of(first, second))
+        least, most = _estimates(scores, upper, first=first, second=second, sign=sign, difference=difference)
         p_value = float(p_values[first, second])
         return Gap(
             first=first,
@@ -72,12 +85,14 @@ def summarise(
         )
 
     beaten = np.flatnonzero(better[0])
+    found = _detectable(scores, tests=tests, method=method, strata=strata, runs_of=runs_of)
     return BoardSummary(
         leaders=leaders,
         lead=gap(0, leaders) if leaders < rows else None,
         clear_lead=gap(0, int(beaten[0])) if len(beaten) else None,
         groups=_groups(better | better.T, tested=~np.isnan(p_values)),
-        resolution=_resolution(scores, tests=tests, method=method, strata=strata),
+        resolution=median(one.resolution for one in found) if found else None,
+        needed=_needed(found, method=method),
     )
 
 
@@ -88,20 +103,25 @@ def _estimates(
     first: int,
     second: int,
     sign: float,
-    method: IntervalMethod,
-    strata: Sequence[str],
+    difference: Callable[[Scores, Scores], Estimate | None],
 ) -> tuple[Estimate | None, Estimate | None]:
     """The first row less the second with undecided tasks decided against the first, and in its favour."""
     top = scores if upper is None else upper
     ends = [(scores[first], top[second]), (top[first], scores[second])]
     if sign < 0:
         ends.reverse()
-    least, most = (_difference(one, other, sign=sign, method=method, strata=strata) for one, other in ends)
+    least, most = (difference(one, other) for one, other in ends)
     return least, most
 
 
 def _difference(
-    first: Scores, second: Scores, *, sign: float = 1.0, method: IntervalMethod, strata: Sequence[str]
+    first: Scores,
+    second: Scores,
+    *,
+    sign: float = 1.0,
+    method: IntervalMethod,
+    strata: Sequence[str],
+    repeated: Pair = None,
 ) -> Estimate | None:
     """The paired test of two rows on the tasks that both have; None if there are none."""
     differences = sign * (_rounded(first) - _rounded(second))
@@ -109,7 +129,7 @@ def _difference(
     if not common.any():
         return None
     names = [name for name, known in zip(strata, common, strict=True) if known]
-    return paired_test(differences[common], method=method, strata=names)
+    return paired_test(differences[common], method=method, strata=names, repeated=repeated)
 
 
 def _rounded(scores: Scores) -> Matrix:
@@ -129,17 +149,61 @@ def _groups(different: Flags, *, tested: Flags) -> tuple[tuple[int, int], ...]:
     return tuple(groups)
 
 
-def _resolution(scores: Scores, *, tests: PairTests, method: IntervalMethod, strata: Sequence[str]) -> float | None:
-    """The median over neighbouring rows that differ, at the first level of Holm's method; None if no difference reaches
-    that level, because the p-value of so few units has a lower bound."""
+class _Detectable(NamedTuple):
+    """What the test of two rows detects with a chance of `POWER`, at the first level of Holm's method."""
+
+    resolution: float
+    tasks: float
+    """Number of tasks, and of scenes, with which it would detect `POINTS` if the other number stayed as it is; infinite
+    if no number would."""
+    scenes: float
+
+
+def _detectable(
+    scores: Scores,
+    *,
+    tests: PairTests,
+    method: IntervalMethod,
+    strata: Sequence[str],
+    runs_of: Callable[[int, int], Pair],
+) -> list[_Detectable]:
+    """Of neighbouring rows that differ and can be tested."""
+    found: list[_Detectable] = []
     if not tests.count:
-        return None
-    found = []
+        return found
     for first, second in list(pairwise(range(len(scores))))[:_MOST_PAIRS]:
-        estimate = _difference(scores[first], scores[second], method=method, strata=strata)
-        if estimate is None or not estimate.enough or estimate.error <= EQUAL_MEANS:
+        repeated = runs_of(first, second)
+        estimate = _difference(scores[first], scores[second], method=method, strata=strata, repeated=repeated)
+        if estimate is None or not estimate.enough:
             continue
-        if least_p_value(estimate.units) * tests.count < LEVEL:
-            level = critical_value(estimate.df, chance=LEVEL / tests.count)
-            found.append((level + critical_value(estimate.df, chance=2 * (1 - POWER))) * estimate.error)
-    return median(found) if found else None
+        error = math.sqrt(estimate.error**2 + estimate.runs.variance)
+        if error <= EQUAL_MEANS:
+            continue
+        least = np.count_nonzero(~np.isnan(scores[first] - scores[second]).any(axis=1))
+        if estimate.exact_p is not None and sign_p_value(int(least)) * tests.count >= LEVEL:
+            # An exact test of so few tasks never reaches the level.
+            continue
+        resolution = estimate.half_width(chance=LEVEL / tests.count) + estimate.half_width(chance=2 * (1 - POWER))
+        # The variance with which it would be `POINTS`.
+        wanted = (error * POINTS / resolution) ** 2
+        by_tasks = error**2 - estimate.over_scenes
+        tasks = estimate.tasks * _times(by_tasks, rest=estimate.over_scenes, wanted=wanted)
+        scenes = scores.shape[2] * _times(estimate.over_scenes, rest=by_tasks, wanted=wanted)
+        found.append(_Detectable(resolution, tasks, scenes))
+    return found
+
+
+def _times(part: float, *, rest: float, wanted: float) -> float:
+    """How many times as many units bring a variance of which they are a part down to the wanted one."""
+    return part / (wanted - rest) if rest < wanted else math.inf
+
+
+def _needed(found: Sequence[_Detectable], *, method: IntervalMethod) -> Needed | None:
+    """The median over pairs; of a fixed list, whose tasks are given, the number of scenes."""
+    if not found or median(one.resolution for one in found) <= POINTS:
+        return None
+    by_scenes = method is IntervalMethod.FIXED_TASKS
+    count = median(one.scenes if by_scenes else one.tasks for one in found)
+    if math.isinf(count) or math.isnan(count):
+        return None
+    return Needed(unit="scenes" if by_scenes else "tasks", count=math.ceil(count))

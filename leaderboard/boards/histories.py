@@ -15,6 +15,7 @@ from django.conf import settings
 
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.aggregate import interval_of_means
+from evaluator.scoring.metrics.runs import RepeatedScores
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.anchors import GOLD
 from leaderboard.boards.eligible import published
@@ -170,20 +171,28 @@ def _measure(key: _Key, *, of: SuiteRuns, tables: Mapping[UUID, tuple[Table, Tab
         means = None if gold is None else np.asarray(tables[gold][0], dtype=np.float64).mean(axis=1)
         earlier = _mean(before, tables=tables)
         change = change_between(before=earlier, after=values, column=of.column, strata=strata, gold=means)
-    return Measured(_value_of_runs(values, column=of.column, strata=strata) if len(own) > 1 else None, change)
+    if len(own) < 2:
+        return Measured(None, change)
+    runs = [tables[pk][0] for pk in own]
+    return Measured(_value_of_runs(values, runs=runs, column=of.column, strata=strata), change)
 
 
-def _value_of_runs(values: Ends, *, column: Column, strata: Sequence[str]) -> Mapping[str, Any] | None:
+def _value_of_runs(
+    values: Ends, *, runs: Sequence[Table], column: Column, strata: Sequence[str]
+) -> Mapping[str, Any] | None:
     """The value of a version whose runs are averaged, as its row on a board has it."""
     known = ~np.isnan(values.lower).any(axis=1)
     if not known.any():
         return None
+    by_run = np.stack([table.astype(np.float64).mean(axis=1) for table in runs], axis=1)[known]
+    by_task = {str(place): tuple(own) for place, own in enumerate(by_run.tolist())}
     lower, upper = values.lower[known], values.upper[known]
     share = float((upper - lower).mean())
     interval = interval_of_means(
         column=column,
         table=lower,
         strata=np.asarray(strata, dtype=object)[known].tolist(),
+        repeated=RepeatedScores(by_task, shown=len(runs), bounds=column.bounds),
         upper=upper if share else None,
     )
     value = {"mean": interval.mean, "low": interval.low, "high": interval.high, "tasks": interval.count}

@@ -16,6 +16,7 @@ from evaluator.core.suites.base import Column
 from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import TaskScore, table_of
 from evaluator.scoring.metrics.paired import DECIMALS, RankRange, pair_tests, rank_ranges
+from evaluator.scoring.metrics.runs import RepeatedScores
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.platform.lru_cache import SharedCache
@@ -38,6 +39,8 @@ class BoardScores(NamedTuple):
     """The same with undecided tasks counted as the better value."""
     strata: Sequence[str]
     """The metric of each task."""
+    repeated: Mapping[str, RepeatedScores] | None = None
+    """What is known about the runs of each row; None: nothing was ever recorded."""
 
 
 class RankTests(NamedTuple):
@@ -98,7 +101,8 @@ def tests_of(*, scores: BoardScores, ranked: Mapping[str, float], suite: Suite) 
     column = suite.ranking_column
     tables = np.stack([scores.tables[evaluation] for evaluation in ranked])
     upper = np.stack([scores.upper[evaluation] for evaluation in ranked]) if column.undecided else None
-    tests = pair_tests(tables, method=column.interval, strata=scores.strata, upper=upper)
+    repeated = None if scores.repeated is None else [scores.repeated[evaluation] for evaluation in ranked]
+    tests = pair_tests(tables, method=column.interval, strata=scores.strata, upper=upper, repeated=repeated)
     ranges = zip(ranked, rank_ranges(tests, higher_is_better=column.higher_is_better), strict=True)
     summary = summarise(
         tables,
@@ -107,6 +111,7 @@ def tests_of(*, scores: BoardScores, ranked: Mapping[str, float], suite: Suite) 
         method=column.interval,
         strata=scores.strata,
         upper=upper,
+        repeated=repeated,
         higher_is_better=column.higher_is_better,
     )
     return RankTests({pk: span for pk, span in ranges if span is not None}, tests.count, summary)

@@ -40,7 +40,7 @@ NAMES: tuple[Name, ...] = ("planner", "version", "owner", "team")
 _PLACEHOLDERS = {"owner": r"deleted user [0-9a-f]{8}"}
 """Regular expression of the placeholder for a withdrawn name."""
 _USUAL_PLACEHOLDER = "withdrawn"
-_LATER_FIELDS = frozenset({"agreements", "random_plans", "headroom"})
+_LATER_FIELDS = frozenset({"agreements", "random_plans", "headroom", "needed"})
 """Fields of a board's summary that the first signed summaries lack."""
 _LATER_FACTS = frozenset({"cached_tokens", "further"})
 """Fields of a task's entry that are absent where they say nothing."""
@@ -190,6 +190,14 @@ class Headroom(Shape):
     """That of the newest row of gold plans."""
 
 
+class Needed(Shape):
+    """What a board would need to detect a difference of two points."""
+
+    unit: Literal["tasks", "scenes"]
+    count: _Count
+    """In all."""
+
+
 class BoardSummary(Shape):
     """Who is best on a board, and which differences it can detect (`evaluator.scoring.board_summary`)."""
 
@@ -204,6 +212,9 @@ class BoardSummary(Shape):
     resolution: FiniteFloat | None = None
     """The difference that the board detects with a chance of 80 % between two typical rows, in the unit of the metric;
     None if no pair of rows could be tested."""
+    needed: Needed | None = None
+    """The size at which it would detect 0.02 as it does the resolution; None if it does already, if no size would, and
+    in summaries from before it was computed."""
     agreements: tuple[Agreement, ...] | None = None
     """Of the other metrics that at least five ranked rows have (`evaluator.scoring.board_agreement`); None in summaries
     from before they were computed."""

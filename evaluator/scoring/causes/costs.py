@@ -19,7 +19,7 @@ from evaluator.scoring.causes.sentences import mistake_key, sentence_of
 from evaluator.scoring.causes.taxonomy import Cause, Finding
 from evaluator.scoring.metrics.aggregate import TaskScore, counted, counted_by_sample
 from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
-from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap
+from evaluator.scoring.metrics.statistics import Interval, mean_of_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,7 +235,7 @@ class _Losses:
             return sampled_tasks(table, strata=self._strata).interval
         if self._column.interval.over_scenes:
             return Interval(mean=float(losses.mean()), low=None, high=None, count=len(losses))
-        return cluster_bootstrap(losses.tolist())
+        return mean_of_tasks(losses.tolist())
 
 
 def _perfect(result: TaskScore, *, column: Column, samples: int) -> TaskScore:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Column, IntervalMethod, Suite
-from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks
+from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks, with_runs_of
 from evaluator.scoring.metrics.runs import RepeatedScores
-from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, wilson
+from evaluator.scoring.metrics.statistics import Interval, mean_of_tasks, wilson
 
 OVERALL = "overall"
 """The unweighted mean over tasks, as in OpenAGI's released code; the paper (arXiv:2304.04370, section 6.4) has a
@@ -51,7 +51,9 @@ class TaskScore:
         )
 
 
-def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -> dict[str, JsonValue]:
+def summarise(
+    *, suite: Suite, results: Iterable[TaskScore], samples: int = 1, is_declared: bool = False
+) -> dict[str, JsonValue]:
     """Means with 95 % intervals for each column of the suite, and the number of each outcome.
 
     A column selects a value of the tasks, and defines the value of a `planner_fault`. `not_run`, `infra_fault` and
@@ -59,8 +61,9 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -
 
     Args:
         suite: the suite with the columns.
-        results: results of its tasks, in any order.
+        results: results of its tasks, in any order, with the further runs of those that were asked again.
         samples: number of samples of an executed task.
+        is_declared: whether the planner is declared, or known, to answer equal requests alike.
 
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`. A metric without scored
@@ -68,17 +71,17 @@ def summarise(*, suite: Suite, results: Iterable[TaskScore], samples: int = 1) -
         (`crossed.are_enough`), and for equal unbounded values. If tasks are undecided, `mean` is the lower end, and
         `low` to `high` covers all ways to settle them (`interval_of`).
     """
-    return summarise_columns(columns=suite.metrics, results=results, samples=samples)
+    return summarise_columns(columns=suite.metrics, results=results, samples=samples, is_declared=is_declared)
 
 
 def summarise_columns(
-    *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1
+    *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1, is_declared: bool = False
 ) -> dict[str, JsonValue]:
     """`summarise` without the suite."""
     scores = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        mean = interval_of(column=column, results=scores, samples=samples)
+        mean = interval_of(column=column, results=scores, samples=samples, is_declared=is_declared)
         if mean is not None:
             metrics[column.key] = {"mean": mean.mean, "low": mean.low, "high": mean.high, "tasks": mean.count}
     outcomes = Counter(str(result.outcome) for result in scores)
@@ -155,8 +158,13 @@ def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float |
     return float(value) + (result.indicators.get(column.undecided, 0.0) if upper and column.undecided else 0.0)
 
 
-def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -> Interval | None:
+def interval_of(
+    *, column: Column, results: Sequence[TaskScore], samples: int, is_declared: bool = False
+) -> Interval | None:
     """Mean and interval of a column; None if no task counts.
+
+    On a fixed list the interval contains the runs of the planner if tasks were asked again; of requests that are a
+    sample it contains them in any case (`runs.py`).
 
     Undecided tasks are no sampling error, which more tasks would reduce. If there are any, the low end is that of the
     interval in which they count 0, and the high end that of the interval in which they count as the better value.
@@ -167,15 +175,17 @@ def interval_of(*, column: Column, results: Sequence[TaskScore], samples: int) -
         column: the column.
         results: results of tasks.
         samples: number of samples of an executed task.
+        is_declared: whether the planner is declared, or known, to answer equal requests alike.
     """
     counting = _counting(column=column, results=results)
     if not counting:
         return None
-    lower = _interval(column=column, counting=counting, samples=samples)
+    repeated = repeated_scores(column=column, results=results, is_declared=is_declared)
+    lower = _interval(column=column, counting=counting, samples=samples, repeated=repeated)
     if not has_undecided(column=column, results=results):
         return lower
     upper = _counting(column=column, results=results, upper=True)
-    return replace(lower, high=_interval(column=column, counting=upper, samples=samples).high)
+    return replace(lower, high=_interval(column=column, counting=upper, samples=samples, repeated=repeated).high)
 
 
 def repeated_scores(
@@ -197,7 +207,7 @@ def repeated_scores(
         if values[0] is not None and len(known) > 1:
             factor = (factors or {}).get(result.metric, 1.0)
             by_task[result.task] = tuple(value * factor for value in known)
-    return RepeatedScores(by_task, is_declared=is_declared)
+    return RepeatedScores(by_task, is_declared=is_declared, bounds=column.bounds)
 
 
 def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
@@ -213,18 +223,21 @@ def _counting(*, column: Column, results: Sequence[TaskScore], upper: bool = Fal
     return [(value, result) for value, result in zip(values, results, strict=True) if value is not None]
 
 
-def _interval(*, column: Column, counting: Sequence[tuple[float, TaskScore]], samples: int) -> Interval:
+def _interval(
+    *, column: Column, counting: Sequence[tuple[float, TaskScore]], samples: int, repeated: RepeatedScores
+) -> Interval:
     values = [value for value, _ in counting]
     if column.interval is IntervalMethod.WILSON:
         return wilson(successes=round(sum(values)), total=len(values))
     if not column.interval.over_scenes:
-        return cluster_bootstrap(values, bounds=column.bounds)
+        return mean_of_tasks(values, bounds=column.bounds)
     results = [result for _, result in counting]
     table = by_sample(column=column, results=results, samples=samples)
     if table is None:
         return Interval(mean=fsum(values) / len(values), low=None, high=None, count=len(values))
     if column.interval is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(table, bounds=column.bounds).interval
+        estimate = fixed_tasks(table, bounds=column.bounds)
+        return with_runs_of(estimate, scores=table, repeated=repeated).interval
     return sampled_tasks(table, strata=[result.metric for result in results], bounds=column.bounds).interval
 
 
@@ -284,22 +297,22 @@ def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:
 
 
 def metrics_of_runs(
-    *, columns: Iterable[Column], runs: Sequence[Sequence[TaskScore]], samples: int
+    *, columns: Iterable[Column], runs: Sequence[Sequence[TaskScore]], samples: int, is_declared: bool = False
 ) -> dict[str, JsonValue]:
     """Means with 95 % intervals over several runs, in the format of `summarise`.
 
-    The value of a task on a sample is averaged over the runs; mean and interval are those of the averages. They
-    estimate the planner's mean over tasks and scenes; the row also has the spread of the runs. Shares of judged plans
-    become graded values, with a bootstrap over tasks.
+    The value of a task on a sample is averaged over the runs; mean and interval are those of the averages, with the
+    variance by the runs. Shares of judged plans become graded values.
 
     Args:
         columns: columns of the suite.
         runs: the results of each run; tasks that do not count in every run are omitted.
         samples: number of samples of an executed task.
+        is_declared: whether the planner is declared, or known, to answer equal requests alike.
     """
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        mean = _interval_of_runs(column=column, runs=runs, samples=samples)
+        mean = _interval_of_runs(column=column, runs=runs, samples=samples, is_declared=is_declared)
         if mean is not None:
             metrics[column.key] = {"mean": mean.mean, "low": mean.low, "high": mean.high, "tasks": mean.count}
     return metrics
@@ -350,33 +363,58 @@ def score_tables(
     return scores, list(metrics.values())
 
 
-def _interval_of_runs(*, column: Column, runs: Sequence[Sequence[TaskScore]], samples: int) -> Interval | None:
+def repeated_in_runs(
+    *, column: Column, runs: Sequence[Sequence[TaskScore]], is_declared: bool = False
+) -> RepeatedScores:
+    """The values of a column in whole runs, of which a row shows the mean."""
+    values = [counted(column=column, results=run) for run in runs]
+    by_task: dict[str, list[float]] = {}
+    for run, own in zip(runs, values, strict=True):
+        for result, value in zip(run, own, strict=True):
+            if value is not None:
+                by_task.setdefault(result.task, []).append(value)
+    known = {task: tuple(own) for task, own in by_task.items() if len(own) > 1 and len(own) == len(runs)}
+    return RepeatedScores(known, is_declared=is_declared, shown=len(runs), bounds=column.bounds)
+
+
+def _interval_of_runs(
+    *, column: Column, runs: Sequence[Sequence[TaskScore]], samples: int, is_declared: bool
+) -> Interval | None:
     by_task = [{result.task: result for result in run} for run in runs]
     means = mean_table(column=column, runs=by_task, samples=samples)
     if not means:
         return None
-    upper = None
+    table, upper = np.stack(list(means.values())), None
     if any(has_undecided(column=column, results=run) for run in runs):
         highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)
         upper = np.stack(list(highest.values()))
+    repeated = repeated_in_runs(column=column, runs=runs, is_declared=is_declared)
     strata = [by_task[0][task].metric for task in means]
-    return interval_of_means(column=column, table=np.stack(list(means.values())), strata=strata, upper=upper)
+    return interval_of_means(column=column, table=table, strata=strata, upper=upper, repeated=repeated)
 
 
-def interval_of_means(*, column: Column, table: Matrix, strata: Sequence[str], upper: Matrix | None = None) -> Interval:
+def interval_of_means(
+    *,
+    column: Column,
+    table: Matrix,
+    strata: Sequence[str],
+    repeated: RepeatedScores,
+    upper: Matrix | None = None,
+) -> Interval:
     """Mean and interval of values that are averaged over runs.
 
     Args:
         column: the column.
         table: (tasks, samples), one sample for judged plans, without NaN; undecided tasks count 0.
         strata: the metric of each task.
+        repeated: the values in each run.
         upper: the same with undecided tasks counted as the better value; None if every task is decided.
     """
     if column.interval is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(table, bounds=column.bounds).interval
+        return with_runs_of(fixed_tasks(table, bounds=column.bounds), scores=table, repeated=repeated).interval
     if column.interval is IntervalMethod.SAMPLED_TASKS:
         return sampled_tasks(table, strata=strata, bounds=column.bounds).interval
-    lower = cluster_bootstrap(table[:, 0].tolist(), bounds=column.bounds)
+    lower = mean_of_tasks(table[:, 0].tolist(), bounds=column.bounds)
     if upper is None:
         return lower
-    return replace(lower, high=cluster_bootstrap(upper[:, 0].tolist()).high)
+    return replace(lower, high=mean_of_tasks(upper[:, 0].tolist(), bounds=column.bounds).high)

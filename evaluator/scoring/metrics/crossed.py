@@ -10,6 +10,9 @@ of S strata (n_s tasks, weight n_s / T) and K scenes, the variance of the mean i
 - both sampled: sum_s weight_s^2 (variance of the tasks' means in s) / n_s, plus the variance of the scenes' means / K,
   less sum_s weight_s^2 (residual mean square in s) / (n_s K), which both of them contain.
 
+Runs of a planner that may answer otherwise vary between tasks, so that the second variance contains theirs. The first
+does not: `with_runs_of` adds what `runs.py` estimates from tasks that were asked again.
+
 The second is the closed form of resampling tasks and scenes independently (Owen, The Pigeonhole Bootstrap, Annals of
 Applied Statistics 1(2), 2007; Cameron, Gelbach and Miller, Robust Inference with Multiway Clustering, JBES 29(2), 2011,
 equation 2.11). Intervals use Student's t with the degrees of freedom of Satterthwaite (Biometrics Bulletin 2(6), 1946).
@@ -17,15 +20,22 @@ equation 2.11). Intervals use Student's t with the degrees of freedom of Sattert
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.core.suites.base import IntervalMethod
+from evaluator.scoring.metrics.runs import (
+    NO_VARIANCE,
+    RepeatedScores,
+    RunVariance,
+    half_width,
+    p_values_with_runs,
+    run_variance,
+)
 from evaluator.scoring.metrics.statistics import (
-    LEAST_SCENES,
-    LEAST_VALUES,
+    LEAST_UNITS,
     UNIT,
     Bounds,
     Interval,
@@ -40,14 +50,17 @@ EQUAL_MEANS = 1e-12
 
 
 def are_enough(*, tasks: int, scenes: int, method: IntervalMethod) -> bool:
-    """Whether there are enough tasks and scenes for an interval or a test by a column's method."""
+    """Whether there are enough tasks and scenes for an interval or a test by a column's method: shares have exact ones
+    over any number of tasks, all others Student's t."""
     if method is IntervalMethod.FIXED_TASKS:
-        return scenes >= (LEAST_SCENES if tasks >= LEAST_VALUES else LEAST_VALUES)
-    return tasks >= LEAST_VALUES and (scenes >= LEAST_SCENES or method is not IntervalMethod.SAMPLED_TASKS)
+        return scenes >= LEAST_UNITS
+    if method is IntervalMethod.WILSON:
+        return tasks >= 1
+    return tasks >= LEAST_UNITS and (scenes >= LEAST_UNITS or method is not IntervalMethod.SAMPLED_TASKS)
 
 
-def least_p_value(units: int) -> float:
-    """The least p-value for a number of independent units, that of a sign test on equal differences."""
+def sign_p_value(units: int) -> float:
+    """Two-sided p-value of a sign test on differences that are all equal, for which t has no standard error."""
     return 2.0 ** (1 - min(units, 1000))
 
 
@@ -57,9 +70,13 @@ class Estimate:
 
     mean: float
     error: float
-    """Standard error, in the unit of the scores."""
+    """Standard error without the runs of `runs`, in the unit of the scores."""
     df: float
     """Degrees of freedom of the standard error, at least 1."""
+    runs: RunVariance = NO_VARIANCE
+    """The variance by the runs of the planner where `error` does not contain it."""
+    over_scenes: float = 0.0
+    """The part of the squared error that more scenes would reduce; the rest is that of tasks and runs."""
     units: int
     """Independent units: scenes, or the smaller number of scenes and tasks."""
     tasks: int
@@ -69,6 +86,8 @@ class Estimate:
     """Of a value."""
     exact_p: float | None = None
     """The p-value of an exact test, if there is one."""
+    least_p: float = 0.0
+    """The least p-value of Student's t."""
 
     @property
     def interval(self) -> Interval:
@@ -76,24 +95,34 @@ class Estimate:
 
         For values without variance it is that of `without_spread` over the units or the tasks, whichever are more.
         """
-        if self.error <= EQUAL_MEANS:
+        if self.error <= EQUAL_MEANS and self.runs.variance <= 0:
             units = max(self.units, self.tasks)
             return without_spread(mean=self.mean, bounds=self.bounds, count=self.tasks, units=units, enough=self.enough)
-        half = critical_value(self.df) * self.error if self.enough else 0.0
+        half = self.half_width() if self.enough else 0.0
         low, high = self.mean - half, self.mean + half
         return interval(mean=self.mean, low=low, high=high, count=self.tasks, enough=self.enough)
 
     @property
     def p_value(self) -> float | None:
-        """Two-sided p-value of the hypothesis that the mean is 0, at least `least_p_value`; None for too few units."""
+        """Two-sided p-value of the hypothesis that the mean is 0; None for too few units. Differences without variance
+        have that of `sign_p_value` over the units or the tasks, whichever are more."""
         if not self.enough:
             return None
         if self.exact_p is not None:
             return self.exact_p
         if abs(self.mean) <= EQUAL_MEANS:
             return 1.0
-        t = self.mean / self.error if self.error > 0 else math.inf
-        return max(two_sided_p(t=t, df=self.df), least_p_value(self.units))
+        if self.runs.variance > 0:
+            values = (self.mean, self.error**2, self.df, self.runs.variance, self.runs.df)
+            mean, variance, df, runs, runs_df = (np.array([value]) for value in values)
+            return float(p_values_with_runs(mean=mean, variance=variance, df=df, runs=runs, runs_df=runs_df)[0])
+        if self.error <= EQUAL_MEANS:
+            return sign_p_value(max(self.units, self.tasks))
+        return max(two_sided_p(t=self.mean / self.error, df=self.df), self.least_p)
+
+    def half_width(self, *, chance: float = 0.05) -> float:
+        """Half the width of the interval, by default of 95 %."""
+        return half_width(variance=self.error**2, df=self.df, runs=self.runs, chance=chance)
 
 
 def fixed_tasks(scores: Matrix, *, bounds: Bounds = UNIT) -> Estimate:
@@ -104,15 +133,37 @@ def fixed_tasks(scores: Matrix, *, bounds: Bounds = UNIT) -> Estimate:
         bounds: bounds of a score.
     """
     tasks, scenes = _shape(scores)
+    over_scenes = _variance_of_mean(scores.mean(axis=0))
     return Estimate(
         mean=float(scores.mean()),
-        error=math.sqrt(_variance_of_mean(scores.mean(axis=0))),
+        error=math.sqrt(over_scenes),
+        over_scenes=over_scenes,
         df=max(scenes - 1, 1),
         units=scenes,
         tasks=tasks,
         enough=are_enough(tasks=tasks, scenes=scenes, method=IntervalMethod.FIXED_TASKS),
         bounds=bounds,
     )
+
+
+def with_runs_of(estimate: Estimate, *, scores: Matrix, repeated: RepeatedScores) -> Estimate:
+    """The mean of a fixed list with the variance by the runs of the planner, if it is known.
+
+    The spread between the tasks contains that of the runs, and is known from all tasks: where it gives the narrower
+    interval, it takes the place of the estimate from the tasks that were asked again.
+
+    Args:
+        estimate: of `fixed_tasks`.
+        scores: (tasks, scenes), without NaN.
+        repeated: what is known about the row's runs.
+    """
+    tasks, _ = _shape(scores)
+    runs = run_variance(repeated, tasks=tasks)
+    if runs is None:
+        return estimate
+    between = RunVariance(_variance_of_mean(scores.mean(axis=1)), max(tasks - 1, 1))
+    ways = [replace(estimate, runs=one) for one in ((runs, between) if tasks > 1 and runs.variance > 0 else (runs,))]
+    return min(ways, key=Estimate.half_width)
 
 
 def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNIT) -> Estimate:
@@ -140,6 +191,7 @@ def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNI
     return Estimate(
         mean=float(scores.mean()),
         error=math.sqrt(variance),
+        over_scenes=min(over_scenes, variance),
         df=max((between + over_scenes) ** 2 / spread, 1.0) if spread > 0 else float(max(scenes - 1, 1)),
         units=min(tasks, scenes),
         tasks=tasks,

@@ -28,7 +28,7 @@ from evaluator.network.transient import (
     server_error,
     status_in,
 )
-from evaluator.scoring.metrics.statistics import Interval, cluster_bootstrap, krippendorff_alpha
+from evaluator.scoring.metrics.statistics import Interval, krippendorff_alpha, mean_of_tasks
 
 VOTES = 3
 LEAST_VOTES = 2
@@ -150,7 +150,7 @@ def summarise_votes(judged: Iterable[JudgedPlan]) -> JudgeSummary:
     scores = [plan.score for plan in plans]
     valid = [score for score in scores if score is not None]
     return JudgeSummary(
-        score=cluster_bootstrap(valid, bounds=(1.0, 10.0)) if valid else None,
+        score=mean_of_tasks(valid, bounds=(1.0, 10.0)) if valid else None,
         unscored=len(scores) - len(valid),
         unparsable=sum(plan.votes.count(None) for plan in plans),
         alpha=krippendorff_alpha([plan.votes for plan in plans], level="ordinal"),

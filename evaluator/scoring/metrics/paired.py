@@ -21,29 +21,37 @@ from evaluator.scoring.metrics.crossed import (
     Matrix,
     are_enough,
     fixed_tasks,
-    least_p_value,
     sampled_tasks,
+    sign_p_value,
 )
+from evaluator.scoring.metrics.runs import RepeatedScores, RunVariance, added, p_values_with_runs, run_variance
 from evaluator.scoring.metrics.statistics import (
     DIFFERENCES,
+    LEAST_VALUES,
     RESAMPLES,
     SEED,
     Bounds,
     Interval,
     interval,
+    mean_of_tasks,
+    paired_shares,
     without_spread,
 )
 from evaluator.scoring.metrics.student import incomplete_beta, two_sided_p_values
 
 Table = NDArray[np.float64]
+_LEAST_RESAMPLED = 50
+"""Least number of tasks for a bootstrap of bounded differences, which miss rare ones more often than they should in
+fewer."""
 DECIMALS = 6
 """Scores are compared as they are published."""
 
 
 def bootstrap_columns(differences: Table, *, bounds: Sequence[Bounds]) -> list[Interval | None]:
-    """Mean of each column with a 95 % percentile bootstrap interval over tasks.
+    """Mean of each column with a 95 % interval over tasks: a percentile bootstrap, or over few bounded values that of
+    `statistics.mean_of_tasks`; of differences of shares that of `statistics.paired_shares`.
 
-    Tasks are the clusters, as in `statistics.cluster_bootstrap`: rows are drawn with replacement, and the mean of a
+    Tasks are the clusters, as in `statistics.mean_of_tasks`: rows are drawn with replacement, and the mean of a
     column is that of the drawn rows with a value (Efron and Tibshirani, An Introduction to the Bootstrap, sections 8.3
     and 13.3). Exchanging the two evaluations only changes signs.
 
@@ -71,28 +79,66 @@ def bootstrap_columns(differences: Table, *, bounds: Sequence[Bounds]) -> list[I
     ]
 
 
-def paired_test(differences: Table, *, method: IntervalMethod, strata: Sequence[str]) -> Estimate:
+def paired_test(
+    differences: Table,
+    *,
+    method: IntervalMethod,
+    strata: Sequence[str],
+    repeated: tuple[RepeatedScores, RepeatedScores] | None = None,
+) -> Estimate:
     """The mean of paired differences with its test, for the comparison page and boards.
 
     Over scenes it is the estimate of `crossed`. For judged plans, values of 0 and 1 have McNemar's exact test
     (`exact_p`), graded values Student's paired t-test over the tasks.
 
+    On a fixed list the variance by the runs of both planners is added (`runs.run_variance`). Where the test over
+    requests, which contains the runs, is more certain, it takes its place: what holds for other requests and runs holds
+    for these. In simulations the smaller p-value of both errs no more often than it says
+    (`tests/evaluator/scoring/metrics/coverage`).
+
     Args:
         differences: (tasks, samples) for at least one task with both scores; one sample for judged plans. Scores are
             rounded to `DECIMALS` before the subtraction, so that equal plans tie.
         method: method of the column.
-        strata: metric of each task, for `SAMPLED_TASKS`.
+        strata: metric of each task, for `SAMPLED_TASKS`, and for planners that may answer otherwise.
+        repeated: what is known about the runs of either, for `FIXED_TASKS`; None: nothing was ever recorded.
     """
     if method is IntervalMethod.FIXED_TASKS:
-        return fixed_tasks(differences, bounds=DIFFERENCES)
+        return _with_runs(differences, strata=strata, repeated=repeated)
     if method is IntervalMethod.SAMPLED_TASKS:
         return sampled_tasks(differences, strata=strata, bounds=DIFFERENCES)
     values = differences.mean(axis=1)
     # One "task" of as many scenes: the tasks are the units.
     enough = are_enough(tasks=len(values), scenes=1, method=method)
-    estimate = replace(fixed_tasks(values[None, :], bounds=DIFFERENCES), tasks=len(values), enough=enough)
+    estimate = fixed_tasks(values[None, :], bounds=DIFFERENCES)
+    estimate = replace(estimate, tasks=len(values), enough=enough, over_scenes=0.0)
     is_binary = method is IntervalMethod.WILSON and np.isin(values, (-1.0, 0.0, 1.0)).all()
-    return replace(estimate, exact_p=mcnemar(values)) if is_binary else estimate
+    return replace(estimate, exact_p=mcnemar(values) if is_binary else None, least_p=_least_p(len(values)))
+
+
+def _least_p(tasks: int) -> float:
+    """The least p-value of graded values over tasks. Those of few tasks may be two values that hardly vary, so that t
+    errs more often than it says; a mean over many tasks on a scene is no such value."""
+    return sign_p_value(tasks) if tasks < LEAST_VALUES else 0.0
+
+
+def _with_runs(
+    differences: Table, *, strata: Sequence[str], repeated: tuple[RepeatedScores, RepeatedScores] | None
+) -> Estimate:
+    estimate = fixed_tasks(differences, bounds=DIFFERENCES)
+    if repeated is None:
+        return estimate
+    runs = [run_variance(one, tasks=len(differences)) for one in repeated]
+    known = [one for one in runs if one is not None]
+    if len(known) < len(runs):
+        return replace(estimate, enough=False)
+    both = added(known)
+    if both.variance <= 0:
+        return estimate
+    over_requests = sampled_tasks(differences, strata=strata, bounds=DIFFERENCES)
+    tests = replace(estimate, runs=both), replace(over_requests, units=estimate.units)
+    possible = (one for one in tests if one.enough)
+    return min(possible, key=lambda one: (one.p_value or 0.0, one.half_width()), default=tests[0])
 
 
 def mcnemar(differences: Table) -> float:
@@ -135,12 +181,27 @@ def _draws(tasks: int) -> NDArray[np.uint16]:
 
 
 def _interval(*, values: Table, means: NDArray[np.float32], bounds: Bounds) -> Interval:
+    if values.min() == values.max():
+        return without_spread(mean=float(values.mean()), bounds=bounds, count=len(values))
+    if bounds == DIFFERENCES and np.isin(values, (-1.0, 0.0, 1.0)).all():
+        return paired_shares(values.tolist())
+    if bounds[1] is not None and len(values) < _LEAST_RESAMPLED:
+        return _mean_of_few(values, bounds=bounds)
     # A resample without tasks of a column has no mean.
     low, high = np.nanquantile(means.astype(np.float64), [0.025, 0.975])
-    mean = float(values.mean())
-    if values.min() == values.max():
-        return without_spread(mean=mean, bounds=bounds, count=len(values))
-    return interval(mean=mean, low=float(low), high=float(high), count=len(values))
+    enough = len(values) >= LEAST_VALUES
+    return interval(mean=float(values.mean()), low=float(low), high=float(high), count=len(values), enough=enough)
+
+
+def _mean_of_few(values: Table, *, bounds: Bounds) -> Interval:
+    """`mean_of_tasks`, whose random weights are those of sorted values, so that exchanging the evaluations only changes
+    signs."""
+    low, high = bounds
+    if high is None or low != -high or sorted(values.tolist()) >= sorted((-values).tolist()):
+        return mean_of_tasks(values.tolist(), bounds=bounds)
+    found = mean_of_tasks((-values).tolist(), bounds=bounds)
+    ends = found.ends
+    return replace(found, mean=-found.mean, low=ends and -ends[1], high=ends and -ends[0])
 
 
 def _sign_test(*, positive: int, total: int) -> float:
@@ -188,15 +249,22 @@ class RankRange:
 
 
 def pair_tests(
-    scores: Scores, *, method: IntervalMethod, strata: Sequence[str], upper: Scores | None = None
+    scores: Scores,
+    *,
+    method: IntervalMethod,
+    strata: Sequence[str],
+    upper: Scores | None = None,
+    repeated: Sequence[RepeatedScores] | None = None,
 ) -> PairTests:
     """Test every pair of rows on their common tasks.
 
     Args:
         scores: (rows, tasks, samples), one sample for judged plans; NaN if a task does not count in a row.
         method: method of the column, which determines test and interval.
-        strata: metric of each task, for `SAMPLED_TASKS`.
+        strata: metric of each task, as for `paired_test`.
         upper: scores with undecided tasks counted as the better value; None if every task is decided.
+        repeated: what is known about the runs of each row; None: nothing was ever recorded. On a fixed list, rows with
+            a single run of a planner that may answer otherwise are not tested.
     """
     rows = len(scores)
     differences, p_values = np.zeros((rows, rows)), np.full((rows, rows), np.nan)
@@ -205,7 +273,14 @@ def pair_tests(
     for place, (first, known) in enumerate(groups):
         for second, also_known in groups[place:]:
             common = known & also_known
-            block = partial(_block, method=method, strata=names[common])
+            runs = None
+            if repeated is not None and method is IntervalMethod.FIXED_TASKS and common.any():
+                tasks = int(common.sum())
+                runs = _run_variances(
+                    first=_run_table(repeated, rows=first, tasks=tasks),
+                    second=_run_table(repeated, rows=second, tasks=tasks),
+                )
+            block = partial(_block, method=method, strata=names[common], runs=runs)
             rows_of_first = _rounded(scores[np.ix_(first, common)])
             rows_of_second = rows_of_first if second is first else _rounded(scores[np.ix_(second, common)])
             if upper is None:
@@ -268,10 +343,30 @@ def _rounded(scores: Scores) -> Matrix:
     return np.asarray(np.round(scores.astype(np.float64), DECIMALS), dtype=np.float64)
 
 
+def _run_table(repeated: Sequence[RepeatedScores], *, rows: NDArray[np.intp], tasks: int) -> Matrix:
+    """(2, rows): variance and degrees of freedom by the runs of each row; NaN if they are not known."""
+    found = [run_variance(repeated[row], tasks=tasks) or RunVariance(np.nan, 1.0) for row in rows.tolist()]
+    return np.array([[one.variance for one in found], [one.df for one in found]])
+
+
+def _run_variances(*, first: Matrix, second: Matrix) -> Ends:
+    """Variance and degrees of freedom by the runs of each pair of rows, as in `runs.added`."""
+    variance = first[0][:, None] + second[0][None, :]
+    spread = (first[0] ** 2 / first[1])[:, None] + (second[0] ** 2 / second[1])[None, :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return variance, np.where(spread > 0, variance**2 / spread, np.inf)
+
+
 def _block(
-    *, first: Matrix, second: Matrix, method: IntervalMethod, strata: NDArray[np.object_]
+    *,
+    first: Matrix,
+    second: Matrix,
+    method: IntervalMethod,
+    strata: NDArray[np.object_],
+    runs: Ends | None = None,
 ) -> tuple[Matrix, Matrix]:
-    """Differences and p-values of each row of `first` (rows, tasks, samples) against each of `second`."""
+    """Differences and p-values of each row of `first` (rows, tasks, samples) against each of `second`. `runs` are
+    variance and degrees of freedom by the runs of each pair, on a fixed list."""
     _, tasks, samples = first.shape
     units = int(samples if method is IntervalMethod.FIXED_TASKS else tasks)
     if method is IntervalMethod.SAMPLED_TASKS:
@@ -283,13 +378,27 @@ def _block(
     differences[np.abs(differences) <= EQUAL_MEANS] = 0.0
     if method is IntervalMethod.WILSON and _is_binary(first) and _is_binary(second):
         return differences, _mcnemar(first=first[:, :, 0], second=second[:, :, 0])
+    student = partial(_student, differences=differences, units=max(units, tasks))
     if method is IntervalMethod.SAMPLED_TASKS:
         variance, df = _sampled_tasks(first=first, second=second, strata=strata)
-    else:
-        axis = 1 if method is IntervalMethod.FIXED_TASKS else 2
-        variance = _variance_of_means(first=first.mean(axis=axis), second=second.mean(axis=axis))
-        df = np.full(shape, float(units - 1))
-    return differences, _student(differences=differences, variance=variance, df=df, units=units)
+        return differences, student(variance=variance, df=df)
+    axis = 1 if method is IntervalMethod.FIXED_TASKS else 2
+    variance = _variance_of_means(first=first.mean(axis=axis), second=second.mean(axis=axis))
+    df = np.full(shape, float(units - 1))
+    if runs is None or not (runs[0] != 0).any():
+        least = 0.0 if method is IntervalMethod.FIXED_TASKS else _least_p(units)
+        return differences, np.maximum(student(variance=variance, df=df), least)
+    p_values = student(variance=variance, df=df)
+    waver = runs[0] > 0
+    p_values[waver] = p_values_with_runs(
+        mean=differences[waver], variance=variance[waver], df=df[waver], runs=runs[0][waver], runs_df=runs[1][waver]
+    )
+    if are_enough(tasks=tasks, scenes=samples, method=IntervalMethod.SAMPLED_TASKS):
+        over_requests, df = _sampled_tasks(first=first, second=second, strata=strata)
+        # Where runs add nothing, the scenes alone decide about this list.
+        smaller = np.minimum(p_values, student(variance=over_requests, df=df))
+        p_values = np.where(waver, smaller, p_values)
+    return differences, np.where(np.isnan(runs[0]), np.nan, p_values)
 
 
 def _sampled_tasks(*, first: Matrix, second: Matrix, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
@@ -353,9 +462,10 @@ def _student(*, differences: Matrix, variance: Matrix, df: Matrix, units: int) -
     differs = differences != 0
     if is_square:
         differs = np.triu(differs)
-    with np.errstate(divide="ignore"):
-        t = np.abs(differences[differs]) / np.sqrt(variance[differs])
-    p_values[differs] = np.maximum(two_sided_p_values(t=t, df=df[differs]), least_p_value(units))
+    known = differs & (variance > EQUAL_MEANS**2)
+    p_values[differs & ~known] = sign_p_value(units)
+    t = np.abs(differences[known]) / np.sqrt(variance[known])
+    p_values[known] = two_sided_p_values(t=t, df=df[known])
     return np.triu(p_values) + np.triu(p_values, k=1).T if is_square else p_values
 
 

@@ -12,16 +12,17 @@ import numpy as np
 import numpy.typing as npt
 
 LEAST_VALUES = 10
-"""Least number of tasks for an interval; resampling fewer does not represent the population."""
-LEAST_SCENES = 5
-"""Least number of scenes for an interval over scenes, if the mean is over at least `LEAST_VALUES` tasks: Student's t
-covers such means (docs/validity.md, "Intervals over few scenes"). Means over fewer tasks need `LEAST_VALUES` scenes."""
-NEEDED = f"{LEAST_VALUES} independent tasks or scenes, or {LEAST_SCENES} scenes of {LEAST_VALUES} tasks"
+"""Least number of tasks for a bootstrap, whose resamples of fewer do not represent the population. Of a hidden split,
+groups of fewer tasks are not shown."""
+LEAST_UNITS = 5
+"""Least number of scenes, and of tasks that vary, for Student's t (docs/validity.md, "Intervals over few scenes")."""
+NEEDED = f"{LEAST_UNITS} independent scenes, or {LEAST_VALUES} tasks where values have no upper bound"
 """The requirement for an interval, in words."""
 TOO_FEW = f"No 95 % interval: it needs at least {NEEDED}, and sizes must differ."
 """The text on pages instead of an interval."""
 Bounds = tuple[float, float | None]
 """Lower and upper bound of values; None: no upper bound."""
+Values = npt.NDArray[np.float64]
 UNIT: Bounds = (0.0, 1.0)
 DIFFERENCES: Bounds = (-1.0, 1.0)
 """Of differences of two values in `UNIT`."""
@@ -41,7 +42,7 @@ class Interval:
 
     mean: float
     low: float | None
-    """None, like `high`, for too few independent values (`NEEDED`), and for equal unbounded values."""
+    """None, like `high`, for too few scenes or unbounded values (`NEEDED`), and for equal unbounded values."""
     high: float | None
     count: int
     """Number of values, such as tasks."""
@@ -56,7 +57,7 @@ class Interval:
         return ends_in_words(low=self.low, high=self.high, form=form)
 
 
-def interval(*, mean: float, low: float, high: float, count: int, enough: bool | None = None) -> Interval:
+def interval(*, mean: float, low: float, high: float, count: int, enough: bool = True) -> Interval:
     """A mean with its interval, or without one if there are too few values.
 
     Args:
@@ -64,10 +65,9 @@ def interval(*, mean: float, low: float, high: float, count: int, enough: bool |
         low: low end of the interval.
         high: high end of the interval.
         count: number of values, such as tasks.
-        enough: whether there are enough independent values; None: if `count` is at least `LEAST_VALUES`.
+        enough: whether there are enough independent values for the method.
     """
-    known = count >= LEAST_VALUES if enough is None else enough
-    return Interval(mean=mean, low=low if known else None, high=high if known else None, count=count)
+    return Interval(mean=mean, low=low if enough else None, high=high if enough else None, count=count)
 
 
 def unseen_share(units: int) -> float:
@@ -79,7 +79,7 @@ def unseen_share(units: int) -> float:
 
 
 def without_spread(
-    *, mean: float, bounds: Bounds, count: int, units: int | None = None, enough: bool | None = None
+    *, mean: float, bounds: Bounds, count: int, units: int | None = None, enough: bool = True
 ) -> Interval:
     """The interval of values that are all equal, which resampling and t give no width.
 
@@ -119,12 +119,12 @@ def ends_in_words(*, low: float | None, high: float | None, form: str = ".4f") -
     return f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
-def cluster_bootstrap(values: Sequence[float], *, bounds: Bounds = UNIT) -> Interval:
-    """Mean of per-task values with a percentile bootstrap interval over tasks.
+def mean_of_tasks(values: Sequence[float], *, bounds: Bounds = UNIT) -> Interval:
+    """Mean of per-task values with a 95 % interval over tasks.
 
     A task is a cluster: its samples share request and plan, so they are averaged first (Efron and Tibshirani, An
     Introduction to the Bootstrap, section 8.3). Values in `UNIT` that are all 0 or 1 have Wilson's interval, other
-    equal values that of `without_spread`.
+    bounded values that of `bounded_mean`, and unbounded ones a percentile bootstrap over at least `LEAST_VALUES` tasks.
 
     Args:
         values: one mean score per task, at least one; the result does not depend on their order.
@@ -137,24 +137,14 @@ def cluster_bootstrap(values: Sequence[float], *, bounds: Bounds = UNIT) -> Inte
         return wilson(successes=int(array.sum()), total=len(array))
     if array[0] == array[-1]:
         return without_spread(mean=float(array[0]), bounds=bounds, count=len(array))
-    means = array[_resamples(len(array))].mean(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return interval(mean=float(array.mean()), low=float(low), high=float(high), count=len(array))
-
-
-@lru_cache(maxsize=1)
-def _resamples(count: int) -> npt.NDArray[np.int32]:
-    """The clusters of each resample, (RESAMPLES, count). Cached for the next column, which usually has as many."""
-    indices = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count)).astype(np.int32)
-    indices.flags.writeable = False
-    return indices
+    return _ratio(sums=array, sizes=np.ones(len(array)), bounds=bounds)
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]], *, bounds: Bounds = UNIT) -> Interval:
-    """Mean of all values with a percentile bootstrap interval over clusters of any sizes.
+    """Mean of all values with a 95 % interval over clusters of any sizes.
 
-    Clusters are resampled as a whole, and weighted by their size (Davison and Hinkley, Bootstrap Methods and their
-    Application, section 3.8).
+    As `mean_of_tasks`, with clusters drawn as a whole and weighted by their size (Davison and Hinkley, Bootstrap
+    Methods and their Application, section 3.8); the unseen cluster has the mean size.
 
     Args:
         clusters: at least one cluster of values, such as those of one task; none is empty.
@@ -171,10 +161,51 @@ def clustered_mean(clusters: Sequence[Sequence[float]], *, bounds: Bounds = UNIT
     mean = float(sums.sum() / sizes.sum())
     if np.allclose(sums, mean * sizes, rtol=0, atol=1e-12):
         return without_spread(mean=mean, bounds=bounds, count=len(parts))
-    indices = _resamples(len(parts))
-    means = sums[indices].sum(axis=1) / sizes[indices].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return interval(mean=mean, low=float(low), high=float(high), count=len(parts))
+    return _ratio(sums=sums, sizes=sizes, bounds=bounds)
+
+
+def _ratio(*, sums: Values, sizes: Values, bounds: Bounds) -> Interval:
+    """The mean of the values of clusters, given by their sums and sizes.
+
+    Of bounded values the interval is Gaffke's: its ends are quantiles of the mean under random weights, as in the
+    Bayesian bootstrap, with one more value at the bound, which stands for what was not drawn (Gaffke, Three Test
+    Statistics for a Nonparametric One-sided Hypothesis on the Mean of a Nonnegative Variable, Mathematical Methods of
+    Statistics 14(4), 2005; Learned-Miller and Thomas, A New Confidence Interval for the Mean of a Bounded Random
+    Variable, arXiv 1905.06208). Of equal values it is that of `without_spread`, of 0 and 1 that of Clopper and Pearson.
+    Unlike the percentile bootstrap, BCa and t it covers means of few values of which most are 1 (docs/validity.md,
+    "Intervals over few tasks").
+    """
+    count, mean = len(sums), float(sums.sum() / sizes.sum())
+    low, high = bounds
+    if high is None:
+        indices = _resamples(count)
+        means = sums[indices].sum(axis=1) / sizes[indices].sum(axis=1)
+        ends = np.quantile(means, [0.025, 0.975])
+        return interval(mean=mean, low=float(ends[0]), high=float(ends[1]), count=count, enough=count >= LEAST_VALUES)
+    weights = _weights(count)
+    size = float(sizes.mean())
+    seen, unseen = weights[:, :-1] @ sums, weights[:, -1] * size
+    total = weights[:, :-1] @ sizes + unseen
+    least = float(np.quantile((seen + unseen * low) / total, 0.025))
+    most = float(np.quantile((seen + unseen * high) / total, 0.975))
+    return interval(mean=mean, low=min(least, mean), high=max(most, mean), count=count)
+
+
+@lru_cache(maxsize=1)
+def _weights(count: int) -> Values:
+    """Weights of each value and of an unseen one in each draw, (RESAMPLES, count + 1), in units of their mean. Cached
+    for the next column, which usually has as many values."""
+    weights = np.random.default_rng(SEED).standard_exponential(size=(RESAMPLES, count + 1))
+    weights.flags.writeable = False
+    return weights
+
+
+@lru_cache(maxsize=1)
+def _resamples(count: int) -> npt.NDArray[np.int32]:
+    """The clusters of each resample, (RESAMPLES, count). Cached for the next column, which usually has as many."""
+    indices = np.random.default_rng(SEED).integers(0, count, size=(RESAMPLES, count)).astype(np.int32)
+    indices.flags.writeable = False
+    return indices
 
 
 def wilson(*, successes: int, total: int) -> Interval:

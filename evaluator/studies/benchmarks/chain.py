@@ -25,7 +25,7 @@ from evaluator.execution.engine.run import Engine
 from evaluator.replies.read import read_plan
 from evaluator.scoring.metrics.scorers.base import Scorer
 from evaluator.scoring.metrics.scorers.loading import load_scorer
-from evaluator.scoring.metrics.statistics import cluster_bootstrap
+from evaluator.scoring.metrics.statistics import mean_of_tasks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ class _Bench:
         for (key, _), score in zip(self._cases, scores, strict=True):
             by_task.setdefault(key, []).append(score)
         means = {key: fmean(values) for key, values in by_task.items()}
-        interval = cluster_bootstrap(list(means.values()))
+        interval = mean_of_tasks(list(means.values()))
         report.ways[name] = Way(
             every_subtask_made=fmean(run.is_complete for run in finished),
             answers_as_expected=fmean(bool(entries) for entries in answers),

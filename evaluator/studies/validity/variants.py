@@ -16,7 +16,7 @@ from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.types import ResourceType
 from evaluator.planners.ablations import Kind, Variant, VariantPlanner, variants
-from evaluator.scoring.metrics.statistics import DIFFERENCES, Interval, cluster_bootstrap
+from evaluator.scoring.metrics.statistics import DIFFERENCES, Interval, mean_of_tasks
 
 ORDER = (Kind.GOLD, Kind.SHUFFLED, Kind.DROPPED, Kind.NOTHING)
 """From the best to the worst, as a valid image score ranks them."""
@@ -95,9 +95,9 @@ def measure_validity(
     ranked = _by_kind(by_metric.get("ViT", []))
     return ValidityReport(
         samples=samples,
-        ranking={kind.value: cluster_bootstrap(list(rows.values())) for kind, rows in ranked.items() if rows},
+        ranking={kind.value: mean_of_tasks(list(rows.values())) for kind, rows in ranked.items() if rows},
         steps={
-            f"{better.value} > {worse.value}": cluster_bootstrap(
+            f"{better.value} > {worse.value}": mean_of_tasks(
                 [score - ranked[worse][task] for task, score in ranked[better].items()], bounds=DIFFERENCES
             )
             for better, worse in itertools.pairwise(ORDER)
@@ -157,7 +157,7 @@ def _report(*, metric: str, rows: Sequence[Scored]) -> MetricReport:
         metric=metric,
         tasks=len(compared),
         won=len(compared) - len(lost),
-        margin=cluster_bootstrap(margins or [0.0], bounds=DIFFERENCES),
+        margin=mean_of_tasks(margins or [0.0], bounds=DIFFERENCES),
         losses=losses,
     )
 

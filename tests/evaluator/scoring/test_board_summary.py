@@ -46,9 +46,11 @@ def ranked(*means: float, names: str = "ABCDEFGHIJ", **facts: float) -> list[Ran
     ]
 
 
-def text_of(scores: np.ndarray, *, upper: np.ndarray | None = None) -> str:
+def text_of(
+    scores: np.ndarray, *, upper: np.ndarray | None = None, method: IntervalMethod = IntervalMethod.WILSON
+) -> str:
     rows = ranked(*scores.mean(axis=(1, 2)).tolist())
-    said = sentences(summary=summary_of(scores, upper=upper), rows=rows)
+    said = sentences(summary=summary_of(scores, upper=upper, method=method), rows=rows)
     return " ".join(plain(sentence, rows=rows) for sentence in said)
 
 
@@ -90,11 +92,27 @@ class TestSimulatedBoards:
         assert 140 <= found <= 185
 
     def test_a_board_whose_p_values_cannot_be_small_enough_states_no_resolution(self) -> None:
-        # The p-value over 8 scenes is at least 1 / 128: 10 pairs need 0.005.
-        scores = executed([0.4, 0.3, 0.2, 0.1, 0.0], seed=1, scenes=8)
-        summary = summary_of(scores, method=IntervalMethod.FIXED_TASKS)
-        assert (summary.resolution, summary.clear_lead) == (None, None)
-        assert summary_of(scores[:2], method=IntervalMethod.FIXED_TASKS).resolution is not None
+        # McNemar's p-value over 7 tasks is at least 1 / 64: 10 pairs need 0.005.
+        scores = judged([0.9, 0.7, 0.5, 0.3, 0.1], seed=1, tasks=7)[0]
+        assert (summary_of(scores).resolution, summary_of(scores).clear_lead) == (None, None)
+        assert summary_of(scores[[0, -1]]).resolution is not None
+
+    def test_with_as_many_tasks_as_it_says_a_board_finds_two_points(self) -> None:
+        needed = [summary_of(judged([0.9, 0.9, 0.9], seed=seed)[0]).needed for seed in range(20)]
+        counts = [one.count for one in needed if one is not None and one.unit == "tasks"]
+        assert len(counts) == 20
+        found = 0
+        for seed in range(100):
+            lead = summary_of(judged([0.91, 0.89], seed=seed, tasks=int(np.median(counts)))[0]).lead
+            found += lead is not None and lead.p_value is not None and lead.p_value < 0.05 / 3
+        assert 65 <= found <= 92
+
+    def test_a_fixed_list_says_how_many_scenes_would_find_two_points(self) -> None:
+        summary = summary_of(executed([0.2, 0.1, 0.0], seed=1), method=IntervalMethod.FIXED_TASKS)
+        assert summary.needed is not None
+        assert summary.needed.unit == "scenes"
+        more = executed([0.02, 0.0], seed=2, scenes=summary.needed.count)
+        assert summary_of(more, method=IntervalMethod.FIXED_TASKS).needed is None
 
 
 class TestSentences:
@@ -102,7 +120,7 @@ class TestSentences:
         scores = np.stack([with_share(270), with_share(213), with_share(100)])
         assert text_of(scores) == (
             "A is best (0.900). It is better than B by 0.19 (0.15 to 0.23, p < .001). "
-            "This board can tell 9 points apart."
+            "This board can tell 9 points apart; 2 points would take about 5,200 tasks."
         )
 
     def test_a_lead_that_may_be_chance(self) -> None:
@@ -125,9 +143,9 @@ class TestSentences:
         assert sentences(summary=BoardSummary(leaders=0), rows=[]) == [("No planner is ranked yet.",)]
 
     def test_too_few_tasks_for_a_test(self) -> None:
-        scores = np.stack([with_share(5, 6), with_share(3, 6)])
-        assert text_of(scores) == (
-            "A has the best score (0.833), but too few tasks or scenes were measured to compare planners."
+        scores = np.stack([with_share(5, 6), with_share(3, 6)])[:, :4] * 0.9
+        assert text_of(scores, method=IntervalMethod.BOOTSTRAP) == (
+            "A has the best score (0.900), but too few tasks or scenes were measured to compare planners."
         )
 
     def test_a_lead_that_depends_on_undecided_tasks_says_so(self) -> None:

@@ -155,7 +155,7 @@ def difference(values: np.ndarray, *, method: IntervalMethod) -> Pair:
         return Pair(mean, mean, mean, 1.0, 0.0, len(units) - 1, len(units))
     test = stats.ttest_1samp(units, 0.0)
     low, high = test.confidence_interval(0.95)
-    p_value = max(float(test.pvalue), 2.0 ** (1 - len(units)))
+    p_value = float(test.pvalue)
     if method is IntervalMethod.WILSON:
         more, less = int((units > 0).sum()), int((units < 0).sum())
         p_value = float(stats.binomtest(more, more + less).pvalue)
@@ -174,7 +174,7 @@ def crossed(values: np.ndarray) -> Pair:
     df = (of_tasks + of_scenes) ** 2 / (of_tasks**2 / (tasks - 1) + of_scenes**2 / (scenes - 1))
     error, units = math.sqrt(variance), min(tasks, scenes)
     half = float(stats.t.ppf(0.975, df)) * error
-    p_value = max(2 * float(stats.t.sf(abs(mean) / error, df)), 2.0 ** (1 - units))
+    p_value = 2 * float(stats.t.sf(abs(mean) / error, df))
     return Pair(mean, mean - half, mean + half, p_value, error, df, units)
 
 
@@ -381,7 +381,7 @@ def test_the_difference_that_a_board_can_tell_has_a_power_of_four_in_five() -> N
             pair
             for one, other in pairwise(board.names)
             for pair in [difference(board.scores[one] - board.scores[other], method=board.method)]
-            if pair.error > 0 and 2.0 ** (1 - pair.units) < level
+            if pair.error > 0
         ]
         said = re.search(r"This board can tell ([\d.]+) points? apart", board.text)
         assert (said is not None) == bool(tested), (board.kind, board.seed)
@@ -411,12 +411,12 @@ def test_a_planner_that_is_called_better_is_truly_better() -> None:
     assert wrong <= int(stats.binom.ppf(0.999, len(told), LEVEL))
 
 
-@pytest.mark.parametrize("tasks", [2, 6, 9])
-def test_boards_with_too_few_tasks_claim_no_difference(tasks: int) -> None:
+@pytest.mark.parametrize("scenes", [2, 4])
+def test_boards_with_too_few_scenes_claim_no_difference(scenes: int) -> None:
     for seed in range(10):
         truth = true_means(2 * seed, step=0.1)
-        scores = shares(truth, rng=np.random.default_rng([7, seed]), tasks=tasks)
-        board = Board("few", seed, truth, IntervalMethod.WILSON, scores, {})
+        scores = grades(truth, rng=np.random.default_rng([7, seed]), tasks=40, scenes=scenes)
+        board = Board("few", seed, truth, IntervalMethod.FIXED_TASKS, scores, {})
         if len(leaders(board)) == 1:
             assert board.published[1][0].endswith("but too few tasks or scenes were measured to compare planners.")
         assert re.search(r"is best|better than|\bp [<=]|told apart|can tell", board.text) is None, board.text

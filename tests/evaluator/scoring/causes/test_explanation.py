@@ -178,7 +178,8 @@ def test_headlines_of_planners_at_gold_of_undecided_tasks_and_of_unknown_causes(
         "1 of 2 tasks is undecided, and none is known to be wrong; deciding them can add up to 0.500 to SE."
     )
     assert of(task(0, 0.0, MISSING), task(1, 0.0, UNDECIDED)) == (
-        "1 of 2 tasks is below the gold score and 1 is undecided; together they cost up to 1.000 of SE."
+        "1 of 2 tasks is below the gold score and 1 is undecided; "
+        "together they cost up to 1.000 (0.342 to 1.000) of SE."
     )
     unknown = ExplainedTask(score=task(0, 0.5).score, findings=None)
     assert of(unknown) == "The causes of 1 task are not known yet."

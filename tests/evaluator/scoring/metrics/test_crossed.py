@@ -56,13 +56,12 @@ def test_with_tasks_and_scenes_sampled_the_variances_add():
         ((50, 4), False, False),
         ((50, 5), True, True),
         ((10, 5), True, True),
-        ((9, 5), False, False),
-        ((9, 9), False, False),
-        ((9, 10), True, False),
+        ((5, 5), True, True),
+        ((4, 5), True, False),
         ((1, 50), True, False),
     ],
 )
-def test_five_scenes_are_enough_for_means_over_ten_tasks(shape, fixed, sampled):
+def test_five_scenes_are_enough_and_five_tasks_if_they_are_a_sample(shape, fixed, sampled):
     scores = np.random.default_rng(3).random(shape)
     for found, enough in ((fixed_tasks(scores), fixed), (sampled_tasks(scores, strata=["m"] * shape[0]), sampled)):
         assert found.enough is enough
@@ -104,9 +103,9 @@ def test_a_summary_counts_a_fault_the_same_on_every_scene():
     assert found["high"] - found["mean"] == pytest.approx(half)
 
 
-@pytest.mark.parametrize("samples", [9, 12])
+@pytest.mark.parametrize("samples", [4, 12])
 def test_too_few_scenes_or_another_number_of_them_give_no_interval(samples):
-    found = summarise_columns(columns=[COLUMN], results=results(samples=9), samples=samples)["metrics"]["overall"]
+    found = summarise_columns(columns=[COLUMN], results=results(samples=4), samples=samples)["metrics"]["overall"]
     assert (found["mean"], found["low"], found["high"]) == (pytest.approx(0.375, abs=0.02), None, None)
 
 

@@ -8,9 +8,17 @@ import pytest
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column
 from evaluator.scoring.metrics.aggregate import TaskScore, repeated_scores
-from evaluator.scoring.metrics.runs import NO_VARIANCE, RepeatedScores, added, flip_rate, pass_hat, run_variance
+from evaluator.scoring.metrics.runs import (
+    NO_VARIANCE,
+    RepeatedScores,
+    added,
+    flip_rate,
+    half_width,
+    p_values_with_runs,
+    pass_hat,
+    run_variance,
+)
 from evaluator.scoring.metrics.runs import RunVariance as Variance
-from evaluator.scoring.metrics.student import critical_value
 
 SCORE = Column(key="score", label="Score", description="")
 
@@ -69,8 +77,8 @@ class TestRunVariance:
         assert found.df > 1000
 
     def test_means_of_several_runs_vary_less(self) -> None:
-        repeated = RepeatedScores({"a": (1.0, 0.0, 0.5, 0.25), "b": (0.0, 0.0, 0.0, 1.0)})
-        one, four = (run_variance(repeated, tasks=2, shown=shown) for shown in (1, 4))
+        scores = {"a": (1.0, 0.0, 0.5, 0.25), "b": (0.0, 0.0, 0.0, 1.0)}
+        one, four = (run_variance(RepeatedScores(scores, shown=shown), tasks=2) for shown in (1, 4))
         assert one is not None
         assert four is not None
         assert four.variance == pytest.approx(one.variance / 4)
@@ -84,7 +92,8 @@ class TestRunVariance:
     @pytest.mark.parametrize(("wavering", "chance"), [(0.01, 0.5), (0.1, 0.5), (1.0, 0.9), (1.0, 0.98), (0.5, 0.5)])
     def test_an_interval_covers_the_mean_over_all_runs(self, wavering: float, chance: float, full: bool) -> None:
         """A fixed list of 185 tasks, of which a share wavers; 18 are asked three times."""
-        rng, tasks, covered, repetitions = np.random.default_rng(2), 185, 0, 4000 if full else 600
+        rng, tasks, repetitions = np.random.default_rng(2), 185, 4000 if full else 600
+        errors, found = [], []
         for _ in range(repetitions):
             steady = (rng.random(tasks) < 0.8).astype(float)
             chances = np.where(rng.random(tasks) < wavering, chance, steady)
@@ -92,11 +101,37 @@ class TestRunVariance:
             asked = rng.choice(tasks, 18, replace=False)
             runs = [first[asked], *((rng.random(18) < chances[asked]).astype(float) for _ in range(2))]
             by_task = {str(task): tuple(own) for task, own in zip(asked, zip(*runs, strict=True), strict=True)}
-            found = run_variance(RepeatedScores(by_task), tasks=tasks)
-            assert found is not None
-            half = critical_value(found.df) * math.sqrt(found.variance)
-            covered += abs(first.mean() - chances.mean()) <= half
-        assert covered / repetitions >= 0.93
+            variance = run_variance(RepeatedScores(by_task), tasks=tasks)
+            assert variance is not None
+            found.append(variance)
+            errors.append(first.mean() - chances.mean())
+        p_values = p_values_with_runs(
+            mean=np.array(errors),
+            variance=np.zeros(repetitions),
+            df=np.ones(repetitions),
+            runs=np.array([one.variance for one in found]),
+            runs_df=np.array([one.df for one in found]),
+        )
+        assert (p_values >= 0.05).mean() >= 0.93
+
+    @pytest.mark.parametrize("shape", [1.0, 4.0, 300.0])
+    def test_p_values_are_those_of_simulated_variances(self, shape: float) -> None:
+        rng = np.random.default_rng(5)
+        scenes = 2e-4 * rng.chisquare(15, 200_000) / 15
+        runs = rng.gamma(shape, 3e-4 / shape, 200_000)
+        # The estimated variance over scenes varies in t; that by the runs is what is not known.
+        means = rng.normal(size=200_000) * np.sqrt(2e-4 + runs)
+        t = np.abs(means) / np.sqrt(scenes + runs)
+        half = half_width(variance=2e-4, df=15.0, runs=Variance(3e-4, 2 * shape))
+        assert half == pytest.approx(np.quantile(t, 0.95) * math.sqrt(5e-4), rel=0.08)
+        at_ends = p_values_with_runs(
+            mean=np.array([half]),
+            variance=np.array([2e-4]),
+            df=np.array([15.0]),
+            runs=np.array([3e-4]),
+            runs_df=np.array([2 * shape]),
+        )
+        assert at_ends == pytest.approx([0.05], abs=1e-6)
 
 
 class TestFlipsAndPasses:
