@@ -15,9 +15,9 @@ from evaluator.reliability.renaming import plan_of
 from evaluator.reliability.robustness import PerturbedValues, Robustness, Values, pooled, pooled_by_kind, robustness
 from evaluator.reliability.shared_samples import Records, most_samples, on_shared_samples
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
-from evaluator.scoring.metrics.statistics import DIFFERENCES, UNIT, Bounds, Interval, clustered_mean, mean_of_tasks
+from evaluator.scoring.metrics.statistics import UNIT, Bounds, Interval, clustered_mean, mean_of_tasks
 
-VERSION = "reliability/4"
+VERSION = "reliability/5"
 TOLERANCE = 0.01
 """A graded score this far below the gold plan's on the same samples still counts as a success."""
 _WORST = 5
@@ -89,9 +89,26 @@ class Profile:
             **fields,
             "pass_hat": {str(k): asdict(interval) for k, interval in self.pass_hat.items()},
             "dimensions": {
-                name: None if interval is None else asdict(interval) for name, interval in self.dimensions.items()
+                name: None if interval is None else {**asdict(interval), **self._floor(name)}
+                for name, interval in self.dimensions.items()
             },
         }
+
+    def _floor(self, name: str) -> dict[str, JsonValue]:
+        floor = self.floors.get(name)
+        return {} if floor is None else {"floor": floor}
+
+    @property
+    def floors(self) -> dict[str, float]:
+        """What a planner has that shows nothing of a dimension, by dimension, given how often this one succeeds.
+
+        Consistency of outcomes: that of a planner which succeeds on every task with the same chance p, (2p - 1)^2.
+        Predictability: that of one which always states its success rate p, 1 - p (1 - p).
+        """
+        if self.success_rate is None:
+            return {}
+        spread = self.success_rate.mean * (1 - self.success_rate.mean)
+        return {"consistency": 1 - 4 * spread, "predictability": 1 - spread}
 
     @property
     def dimensions(self) -> dict[str, Interval | None]:
@@ -199,7 +216,7 @@ def _consistency(plain: Sequence[Records], *, values: Sequence[Values], is_succe
             sum(right[task] == number for task in tasks if counts[task] == count) for number in range(count + 1)
         ),
         "pass_hat": {k: interval for k, interval in pass_hat.items() if interval is not None},
-        "outcomes": _mean(outcomes.values(), bounds=DIFFERENCES),
+        "outcomes": _mean(outcomes.values(), bounds=(-1 / (min(map(counts.__getitem__, again), default=2) - 1), 1.0)),
         "equal_plans": _mean(plans.equal for plans in similar),
         "equal_edges": _mean(plans.edges for plans in similar),
         "resources": _resources({task: [record for record, _ in runs[task]] for task in again}),

@@ -1,7 +1,8 @@
 """The column group of reliability on boards, without a database.
 
-A row with a profile has `"reliability": {"consistency": {"mean", "low", "high"}, ...}` for the measured dimensions. A
-profile appears in snapshots published after its measurement.
+A row with a profile has `"reliability": {"consistency": {"mean", "low", "high", "floor"}, ...}` for the measured
+dimensions, with the floor of those that have one (`evaluator.reliability.profile.Profile.floors`). A profile appears in
+snapshots published after its measurement.
 """
 
 from collections.abc import Mapping
@@ -21,11 +22,16 @@ _TEXTS = (
 )
 DIMENSIONS: Mapping[str, tuple[str, str]] = dict(zip(board_table.RELIABILITY, _TEXTS, strict=True))
 """Heading and description of each dimension, in the order of columns."""
+FLOORS: Mapping[str, str] = {"consistency": "difference between tasks", "predictability": "knowledge of tasks"}
+"""What a planner at the floor of a dimension lacks."""
 _PREFIX = "reliability_"
 RELIABILITY: Mapping[str, tuple[str, str]] = {f"{_PREFIX}{name}": texts for name, texts in DIMENSIONS.items()}
 """The same by the key of the column."""
 CHOSEN = frozenset({f"{_PREFIX}success", f"{_PREFIX}predictability"})
 """Columns that are shown only on request."""
+
+
+_ENDS = ("mean", "low", "high", "floor")
 
 
 def dimensions_of(figures: Mapping[str, Any] | None) -> dict[str, dict[str, float | None]]:
@@ -37,7 +43,7 @@ def dimensions_of(figures: Mapping[str, Any] | None) -> dict[str, dict[str, floa
     if (known.get("success") or {}).get("mean") == 0:
         known.pop("consistency", None)
     return {
-        name: {end: None if value[end] is None else round(value[end], 6) for end in ("mean", "low", "high")}
+        name: {end: None if value[end] is None else round(value[end], 6) for end in _ENDS if end in value}
         for name, value in known.items()
     }
 
@@ -62,5 +68,7 @@ def reliability_facts(row: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         if value is not None:
             mean = f"{value['mean']:.3f}"
             interval = ends_in_words(low=value["low"], high=value["high"], form=".3f")
+            if value.get("floor") is not None:
+                interval = f"{interval}; {value['floor']:.3f} without any {FLOORS[key.removeprefix(_PREFIX)]}"
         facts.append((key, mean, interval))
     return facts

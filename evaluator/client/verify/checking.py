@@ -25,7 +25,7 @@ from evaluator.client.verify.rows import (
 from evaluator.client.verify.site import BoardAddress, Site
 from evaluator.client.verify.trust import Basis, ForgedListError, Trust, UntrustedError, trust
 from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof
-from evaluator.core.signatures.statements import Conditions, RowDigests, SnapshotStatement
+from evaluator.core.signatures.statements import STATISTICS, Conditions, RowDigests, SnapshotStatement
 from evaluator.core.suites.hidden import HIDDEN
 
 
@@ -342,6 +342,8 @@ def _results(
         )
     if withheld:
         check_withheld(withheld, statement=statement, site=site, report=report)
+    elif statement.version < STATISTICS:
+        report.note("rows", "signed under earlier statistics: intervals and ranges of ranks are not computed again")
     else:
         check_ranges(
             rows=[row for row, _ in rows], results=results, columns=columns_of(statement.suite), suite=statement.suite,

@@ -10,6 +10,7 @@ from evaluator.core.signatures.documents import Served
 from evaluator.core.signatures.envelope import Envelope
 from evaluator.core.signatures.statements import Digest
 from evaluator.scoring.board_table import is_anchor
+from evaluator.scoring.uncertainty import DETERMINISTIC
 
 _Shape = TypeVar("_Shape", bound=BaseModel)
 _Text = Annotated[str, Field(max_length=1000)]
@@ -95,6 +96,17 @@ class RowRuns(_Part):
     """Those that it is the mean of; empty where it shows one."""
 
 
+class RowAsked(_Part):
+    """How often the planner of a row was asked for the same requests."""
+
+    verdict: _Text = ""
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether it was declared to answer alike, and no further run says otherwise."""
+        return self.verdict in DETERMINISTIC
+
+
 class Normalised(_Part):
     """The normalised score of a row, or why there is none."""
 
@@ -115,6 +127,9 @@ class Row(_Part):
     rank_tests: int
     """Pairs that were tested."""
     runs: RowRuns = RowRuns()
+    asked: RowAsked | None = None
+    """None in rows from before planners were asked again."""
+    uncertainty: dict[str, Any] | None = None
     normalised: Normalised | None = None
     evaluation: str
     planner: str

@@ -4,6 +4,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,9 @@ from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import TaskScore, score_tables
 from evaluator.scoring.metrics.crossed import AnchorsError, normalised
 from evaluator.scoring.metrics.paired import DECIMALS, Scores, pair_tests, rank_ranges
+from evaluator.scoring.metrics.runs import RepeatedScores
 from evaluator.scoring.metrics.statistics import Interval
+from evaluator.scoring.uncertainty import repeated_of_row, uncertainty_of
 
 Runs = Sequence[Sequence[TaskScore]]
 """The results of each run that a row shows: usually one."""
@@ -89,7 +92,8 @@ def check_ranges(
     *, rows: Sequence[Row], results: Mapping[str, Runs], columns: Sequence[Column], suite: SuiteFacts, samples: int,
     summary: BoardSummary, report: Report,
 ) -> None:  # fmt: skip
-    """Test every pair of ranked rows again, and check the rank ranges, the board's summary and normalised scores.
+    """Test every pair of ranked rows again, and check the rank ranges, the board's summary, the margins of rows and
+    normalised scores.
 
     Args:
         rows: of a snapshot.
@@ -118,7 +122,9 @@ def check_ranges(
     places = [place for place, row in enumerate(measured) if not row.is_anchor]
     ranked = [measured[place] for place in places]
     scores, top = tables[places], None if upper is None else upper[places]
-    tests = pair_tests(scores, method=column.interval, strata=strata, upper=top)
+    repeated = _repeated(rows=measured, runs=runs, column=column)
+    of_ranked = None if repeated is None else [repeated[place] for place in places]
+    tests = pair_tests(scores, method=column.interval, strata=strata, upper=top, repeated=of_ranked)
     ranges = rank_ranges(tests, higher_is_better=suite.higher_is_better)
     wanted = {row.evaluation: found and (found.low, found.high) for row, found in zip(ranked, ranges, strict=True)}
     for row in rows:
@@ -128,17 +134,52 @@ def check_ranges(
             report.mismatch("rows", text, expected=expected, found=(row.rank_low, row.rank_high, row.rank_tests))
     means = [metric.mean for row in ranked if (metric := row.metrics.get(suite.ranked_by)) is not None]
     expected_summary = summarise(
-        scores, means=means, tests=tests, method=column.interval, strata=strata, upper=top,
+        scores, means=means, tests=tests, method=column.interval, strata=strata, upper=top, repeated=of_ranked,
         higher_is_better=suite.higher_is_better,
     )  # fmt: skip
     if not _alike(_figures(expected_summary), _figures(summary)):
         text = "the summary of the board does not follow from paired tests"
         found = summary.model_dump(mode="json")
         report.mismatch("rows", text, expected=expected_summary.model_dump(mode="json"), found=found)
+    for place, row in enumerate(measured if repeated is not None else ()):
+        margins = uncertainty_of(
+            column=column, table=np.asarray(tables[place], dtype=np.float64), strata=strata,
+            repeated=(repeated or [])[place], upper=None if upper is None else np.asarray(upper[place]),
+        )  # fmt: skip
+        _check_margins(row, expected=None if margins is None else margins.to_json(), report=report)
     _check_normalised(rows=measured, tables=tables, column=column, strata=strata, report=report)
     if len(report.findings) == before:
         pairs = f"{tests.count} pair{'' if tests.count == 1 else 's'}"
         report.ok("rows", f"ranges of ranks and the summary follow from paired tests of {pairs}, by Holm's method")
+
+
+def _repeated(*, rows: Sequence[Row], runs: Sequence[Runs], column: Column) -> list[RepeatedScores] | None:
+    """What is known about the runs of each row; None on boards from before planners were asked again."""
+    if all(row.asked is None for row in rows):
+        return None
+    return [
+        repeated_of_row(
+            column=column, runs=own, is_deterministic=row.asked is not None and row.asked.is_deterministic
+        )
+        for row, own in zip(rows, runs, strict=True)
+    ]  # fmt: skip
+
+
+def _check_margins(row: Row, *, expected: Mapping[str, Any] | None, report: Report) -> None:
+    if not _alike(_flat(expected), _flat(row.uncertainty)):
+        text = f"the margins of evaluation {row.evaluation} do not follow from its results"
+        report.mismatch("rows", text, expected=expected, found=row.uncertainty)
+
+
+def _flat(margins: Mapping[str, Any] | None) -> list[float | None]:
+    """The figures of margins in the order of their names."""
+    figures: list[float | None] = []
+    for _, value in sorted((margins or {}).items()):
+        if isinstance(value, Mapping):
+            figures += _flat(value)
+        else:
+            figures.append(value if isinstance(value, int | float) else None)
+    return figures
 
 
 def _figures(summary: BoardSummary) -> list[float | None]:
@@ -149,7 +190,8 @@ def _figures(summary: BoardSummary) -> list[float | None]:
         for figure in ((gap.first, gap.second, gap.mean, gap.low, gap.high, gap.p_value) if gap else [None] * 6)
     ]
     ends = [end for group in summary.groups for end in group]
-    return [summary.leaders, *gaps, summary.resolution, len(ends), *ends]
+    needed = [None, None] if summary.needed is None else [summary.needed.unit == "tasks", summary.needed.count]
+    return [summary.leaders, *gaps, summary.resolution, *needed, len(ends), *ends]
 
 
 def _check_normalised(

@@ -18,6 +18,7 @@ from evaluator.core.signatures.documents import EvaluationProof, SnapshotProof
 from evaluator.core.signatures.envelope import EnvelopeError, open_envelope
 from evaluator.core.signatures.statements import (
     NAMES,
+    STATISTICS,
     ColumnFacts,
     EvaluationStatement,
     FurtherRun,
@@ -287,12 +288,16 @@ def check_figures(
     suite, samples = snapshot.suite, snapshot.conditions.samples
     columns = columns_of(suite)
     results = [score_of(task) for task in tasks]
-    summary: Mapping[str, Any] = summarise_columns(columns=columns, results=results, samples=samples)
+    alike = row.asked is not None and row.asked.is_deterministic
+    summary: Mapping[str, Any] = summarise_columns(
+        columns=columns, results=results, samples=samples, is_declared=alike
+    )  # fmt: skip
     computed: Mapping[str, Any] = summary["metrics"]
     if len(runs) > 1:
-        computed = metrics_of_runs(columns=columns, runs=runs, samples=samples)
+        computed = metrics_of_runs(columns=columns, runs=runs, samples=samples, is_declared=alike)
+    has_ends = snapshot.version >= STATISTICS
     for name, expected, found in (
-        *_differing_metrics(row=row, computed=computed, ranked_by=suite.ranked_by),
+        *_differing_metrics(row=row, computed=computed, ranked_by=suite.ranked_by, has_ends=has_ends),
         *_differing_usage(row=row, tasks=tasks),
     ):
         report.mismatch(
@@ -351,8 +356,9 @@ def score_of(task: TaskEntry) -> TaskScore:
 
 
 def _differing_metrics(
-    *, row: Row, computed: Mapping[str, Any], ranked_by: str
+    *, row: Row, computed: Mapping[str, Any], ranked_by: str, has_ends: bool
 ) -> Iterable[tuple[str, object, object]]:
+    """The figures that differ; the ends of intervals only if they are those of the present statistics."""
     for key in {*row.metrics, ranked_by}:
         shown, found = row.metrics.get(key), computed.get(key)
         if shown is None or found is None:
@@ -363,7 +369,7 @@ def _differing_metrics(
             yield f"the mean of {key}", found["mean"], shown.mean
         if found["tasks"] != shown.tasks:
             yield f"the number of tasks of {key}", found["tasks"], shown.tasks
-        for end, end_shown in (("low", shown.low), ("high", shown.high)):
+        for end, end_shown in (("low", shown.low), ("high", shown.high)) if has_ends else ():
             if not _same_end(found[end], end_shown):
                 yield f"the interval of {key}", found[end], end_shown
 

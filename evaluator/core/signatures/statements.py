@@ -49,6 +49,11 @@ MOST_FURTHER_RUNS = 100
 """Further runs of one task in a statement."""
 
 
+STATISTICS: Literal[2] = 2
+"""Version of a snapshot's statement since intervals of bounded means are exact and tests count the runs of planners.
+Intervals, ranges of ranks and summaries of earlier ones cannot be computed again."""
+
+
 class Shape(BaseModel):
     """Exactly these fields, in the form in which they are written."""
 
@@ -59,7 +64,7 @@ class Statement(Shape):
     """Something that is signed. Subclasses have a `kind` and a `type` of their own."""
 
     kind: ClassVar[str]
-    version: Literal[1] = 1
+    version: Literal[1, 2] = 1
     key: KeyId
     """The key that signs it."""
 
@@ -252,6 +257,7 @@ class SnapshotStatement(Statement):
     """A published state of a board."""
 
     kind: ClassVar[str] = "snapshot.v1"
+    version: Literal[1, 2] = STATISTICS
     type: Literal["planarena/snapshot"] = "planarena/snapshot"
     suite: SuiteFacts
     conditions: Conditions

@@ -62,7 +62,7 @@ class GapOutput(Output):
 @example({
     "evaluation": EVALUATION_ID, "state": "measured", "requested_at": WHEN, "measured_at": LATER,
     "members": [example_of(ProfileMemberOutput)], "gaps": [],
-    "profile": {"version": "reliability/4", "runs": 5, "tasks": 120, "dimensions": {"success": _INTERVAL}},
+    "profile": {"version": "reliability/5", "runs": 5, "tasks": 120, "dimensions": {"success": _INTERVAL}},
 })  # fmt: skip
 class ReliabilityOutput(ModelOutput[ReliabilityProfile]):
     """The reliability profile of an evaluation's planner."""

@@ -11,6 +11,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.figures import score
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.web.line_plot import Dot, LinePlot, Tick, across, up
+from leaderboard.reliability.columns import FLOORS
 from leaderboard.reliability.models import Condition, ReliabilityProfile, name_of
 
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -294,6 +295,9 @@ def cards_of(figures: Mapping[str, Any]) -> tuple[Card, ...]:
         value: Interval | None = figures["dimensions"].get(key)
         if key == "consistency" and figures["never_succeeds"]:
             meaning = f"{meaning} {NEVER}"
+        floor: float | None = (figures["dimensions"].get(key) or {}).get("floor")
+        if floor is not None:
+            meaning = f"{meaning} Without any {FLOORS[key]} it would be {floor:.3f}."
         ends = [end for end in (value or {}).values() if isinstance(end, float)]
         cards.append(Card(key, label, value, meaning, why_none, (min([0.0, *ends]), max([1.0, *ends]))))
     return tuple(cards)

@@ -74,7 +74,7 @@ def test_a_profile_of_a_judged_suite_is_printed_and_written(tmp_path):
     assert "Reliability, 2 runs" in text
     assert "No answer came with a confidence." in text
     result = json.loads(file.read_text())["reliability"]
-    assert (result["version"], result["runs"], result["tasks"]) == ("reliability/4", 2, 3)
+    assert (result["version"], result["runs"], result["tasks"]) == ("reliability/5", 2, 3)
     # The second run draws other plans.
     assert result["equal_plans"]["mean"] < 1.0
     assert [one["name"] for one in result["robustness"]] == [

@@ -51,8 +51,8 @@ def test_a_planner_that_never_succeeds_is_said_to_and_its_intervals_have_a_width
     result = profile_of(column=BINARY, plain_runs=[run(*[0.0] * 20)] * 3)
     assert result.never_succeeds
     assert (result.outcomes.mean, result.success_rate.mean) == (1.0, 0.0)
-    # 17 % of all tasks may be otherwise without one among 20; such a task may have a consistency of -1 in two runs.
-    assert (result.outcomes.low, result.outcomes.high) == pytest.approx((1 - 2 * 0.1684, 1.0), abs=1e-4)
+    # 17 % of all tasks may be otherwise without one among 20; such a task may have an estimate of -1/2 in three runs.
+    assert (result.outcomes.low, result.outcomes.high) == pytest.approx((1 - 1.5 * 0.1684, 1.0), abs=1e-4)
     assert result.success_rate.high == pytest.approx(0.1611, abs=1e-4)
     for one in (result.equal_plans, result.resources["steps"], *result.pass_hat.values()):
         assert one.low < one.high
@@ -148,3 +148,14 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says():
         result = ratio_of_means(changed=after.tolist(), unchanged=before.tolist())
         covered += result.low <= 0.7 <= result.high
     assert 180 <= covered <= 199
+
+
+def test_floors_are_those_of_planners_that_tell_no_task_from_another():
+    """A planner that succeeds on each task with a chance of 0.7, and says so, is at both floors."""
+    rng = np.random.default_rng(1)
+    runs = [run(*(rng.random(3000) < 0.7).astype(float), confidence=0.7) for _ in range(3)]
+    result = profile_of(column=BINARY, plain_runs=runs)
+    assert result.floors["consistency"] == pytest.approx(result.dimensions["consistency"].mean, abs=0.02)
+    assert result.floors["predictability"] == pytest.approx(result.dimensions["predictability"].mean, abs=0.01)
+    assert result.to_json()["dimensions"]["predictability"]["floor"] == result.floors["predictability"]
+    assert "floor" not in result.to_json()["dimensions"]["success"]
