@@ -15,6 +15,7 @@ from evaluator.scoring.metrics.undecided import ranged
 if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord
     from evaluator.scoring.metrics.aggregate import TaskScore
+    from evaluator.scoring.metrics.runs import RepeatedScores
 
 _SAME_FACTS = ("profile", "data", "judge")
 """Facts of a report that must be equal for its scores to be comparable."""
@@ -116,15 +117,18 @@ def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], sample
         samples: number of samples of an executed task.
     """
     from evaluator.scoring.metrics.aggregate import summarise_columns
+    from evaluator.scoring.uncertainty import is_alike, repeated_of_row
 
     column = next(column for column in suite.metrics if column.primary)
     common = set.intersection(*({record.task for record in report.records} for report in reports))
     if not common:
         return ["The reports have no task in common: nothing can be compared."]
     runs = [[score for score in report.scores() if score.task in common] for report in reports]
+    has_runs = any(report.document.get("runs") for report in reports)
     entries, lines = list[_Entry](), list[str]()
-    for name, run in zip(_names(reports), runs, strict=True):
-        metrics = summarise_columns(columns=suite.metrics, results=run, samples=samples)["metrics"]
+    for name, report, run in zip(_names(reports), reports, runs, strict=True):
+        alike = is_alike((report.document.get("runs") or {}).get("report"))
+        metrics = summarise_columns(columns=suite.metrics, results=run, samples=samples, is_declared=alike)["metrics"]
         value = ranged(metrics=metrics, column=column)  # type: ignore[arg-type]  # JSON
         if value is None:
             lines.append(f"{name} has no {column.label}: none of its tasks could be measured.")
@@ -132,7 +136,8 @@ def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], sample
             row = RankedRow(
                 name=name, rank=1, mean=value["mean"], low=value["low"], high=value["high"], upper=value.get("upper")
             )
-            entries.append(_Entry(row=row, run=run, tasks=value["tasks"]))
+            repeated = repeated_of_row(column=column, runs=[run], is_deterministic=alike) if has_runs else None
+            entries.append(_Entry(row=row, run=run, tasks=value["tasks"], repeated=repeated))
     if len(entries) < 2:
         return [*(single(one.row, metric=column.label, tasks=one.tasks) for one in entries), *lines]
     if any(len(report.records) > len(common) for report in reports):
@@ -146,6 +151,8 @@ class _Entry(NamedTuple):
     row: RankedRow
     run: "Sequence[TaskScore]"
     tasks: int
+    repeated: "RepeatedScores | None"
+    """What is known about its runs; None unless a report has further runs."""
 
 
 def _comparison(entries: Sequence[_Entry], *, column: Column, samples: int) -> list[str]:
@@ -159,9 +166,11 @@ def _comparison(entries: Sequence[_Entry], *, column: Column, samples: int) -> l
     runs = [[one.run] for one in ordered]
     scores, strata = score_tables(column=column, runs=runs, samples=samples)
     upper = score_tables(column=column, runs=runs, samples=samples, upper=True)[0] if column.undecided else None
-    tests = pair_tests(scores, method=column.interval, strata=strata, upper=upper)
+    known = [one.repeated for one in ordered if one.repeated is not None]
+    repeated = known if len(known) == len(ordered) else None
+    tests = pair_tests(scores, method=column.interval, strata=strata, upper=upper, repeated=repeated)
     summary = summarise(
-        scores, means=means, tests=tests, method=column.interval, strata=strata, upper=upper,
+        scores, means=means, tests=tests, method=column.interval, strata=strata, upper=upper, repeated=repeated,
         higher_is_better=column.higher_is_better,
     )  # fmt: skip
     found = sentences(summary=summary, rows=rows, place="This comparison")

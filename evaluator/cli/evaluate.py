@@ -18,7 +18,7 @@ from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
 from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
 from evaluator.core.records import Outcome
-from evaluator.core.suites.base import Suite, shown_columns
+from evaluator.core.suites.base import IntervalMethod, Suite, shown_columns
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, SettingError, episode_of
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from evaluator.core.planner import Planner
     from evaluator.core.records import ResultRecord
     from evaluator.execution.engine.store import Store
+    from evaluator.scoring.metrics.aggregate import TaskScore
+    from evaluator.scoring.uncertainty import Uncertainty
 
 _PLANS = "plans:"
 
@@ -268,14 +270,35 @@ def _asked_again(
         evaluator=evaluator, planner=planner, claim=claim, first=first, runs=runs, share=share, say=say
     )
     report = report_of(claim=claim, runs=[first, *further])
-    scored = summarise(suite=evaluator.suite, results=scores_of_runs([first, *further]), samples=samples)
+    scores = scores_of_runs([first, *further])
+    scored = summarise(suite=evaluator.suite, results=scores, samples=samples, is_declared=report.is_deterministic)
+    margins = _margins(suite=evaluator.suite, scores=scores, samples=samples, is_alike=report.is_deterministic)
     return {
         "summary": {**document["summary"], **scored},
         "runs": {
             "report": report.to_json(),
+            "uncertainty": None if margins is None else margins.to_json(),
             "further": [[record.model_dump(mode="json") for record in run.values()] for run in further],
         },
     }
+
+
+def _margins(*, suite: Suite, scores: "Sequence[TaskScore]", samples: int, is_alike: bool) -> "Uncertainty | None":
+    """The margins of the primary metric, as rows of boards have them."""
+    from evaluator.scoring.metrics.aggregate import repeated_scores, table_of
+    from evaluator.scoring.uncertainty import uncertainty_of
+
+    column = next(column for column in suite.metrics if column.primary)
+    table = table_of(column=column, results=scores, samples=samples)
+    if table is None:
+        return None
+    return uncertainty_of(
+        column=column,
+        table=table,
+        strata=[score.metric for score in scores],
+        repeated=repeated_scores(column=column, results=scores, is_declared=is_alike),
+        upper=table_of(column=column, results=scores, samples=samples, upper=True) if column.undecided else None,
+    )
 
 
 def _keep(records: "Sequence[ResultRecord]", *, of: int, store: str, file: Path | None) -> None:
@@ -363,6 +386,11 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
         out.print(" ".join(reading.sentences), markup=False, highlight=False, soft_wrap=True)
     if again := document.get("runs"):
         out.print(RunsReport.from_json(again["report"]).in_words(), markup=False, highlight=False, soft_wrap=True)
+        from evaluator.scoring.uncertainty import in_sentences
+
+        is_fixed = any(column.primary and column.interval is IntervalMethod.FIXED_TASKS for column in suite.metrics)
+        for sentence in in_sentences(again["uncertainty"], is_fixed=is_fixed) if again["uncertainty"] else ():
+            out.print(sentence, markup=False, highlight=False, soft_wrap=True)
     _print_faults(document["results"])
     if episodes := document["summary"].get("episodes"):
         for sentence in EpisodeFigures.from_json(episodes).sentences():

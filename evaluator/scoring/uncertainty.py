@@ -113,6 +113,11 @@ def _ends(interval: Interval | None) -> dict[str, JsonValue] | None:
     return None if interval is None else {"mean": interval.mean, "low": interval.low, "high": interval.high}
 
 
+def is_alike(asked: Mapping[str, Any] | None) -> bool:
+    """Whether further runs add nothing, by what a row says of how often its planner was asked (`asked`)."""
+    return bool(asked) and (asked or {}).get("verdict") in DETERMINISTIC
+
+
 def repeated_of_row(*, column: Column, runs: Sequence[Sequence[TaskScore]], is_deterministic: bool) -> RepeatedScores:
     """What is known about the runs of a row.
 

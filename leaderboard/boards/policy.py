@@ -13,6 +13,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import MD5, Cast, Concat
 
 from evaluator.scoring.metrics.aggregate import metrics_of_runs
+from evaluator.scoring.uncertainty import is_alike
 from leaderboard.boards.ranking import Entry, Runs, read_metrics
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation
@@ -75,7 +76,9 @@ def with_means(*, entries: Sequence[Entry], suite: Suite, samples: int) -> list[
         if entry.runs is not None and entry.runs.evaluations:
             results = packed_scores(evaluations=[UUID(pk) for pk in entry.runs.evaluations], tasks=tasks)
             runs = [list(run.values()) for run in results.values()]
-            metrics = metrics_of_runs(columns=suite.columns, runs=runs, samples=samples)
+            metrics = metrics_of_runs(
+                columns=suite.columns, runs=runs, samples=samples, is_declared=is_alike(entry.asked)
+            )  # fmt: skip
             entry = entry._replace(metrics=read_metrics({"metrics": metrics}))
         averaged.append(entry)
     return averaged

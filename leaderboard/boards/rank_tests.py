@@ -11,19 +11,24 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.signatures.statements import BoardSummary
 from evaluator.core.suites.base import Column
 from evaluator.scoring.board_summary import summarise
 from evaluator.scoring.metrics.aggregate import TaskScore, table_of
 from evaluator.scoring.metrics.paired import DECIMALS, RankRange, pair_tests, rank_ranges
 from evaluator.scoring.metrics.runs import RepeatedScores
+from evaluator.scoring.uncertainty import repeated_of_row, uncertainty_of
 from leaderboard.catalog.models import Suite, Task
+from leaderboard.evaluations.results.further_scores import with_further
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.platform.lru_cache import SharedCache
 
 Table = NDArray[np.float32]
 _MOST_BYTES = 256 * 2**20
 """Size of the cached scores per process: 1,000 planners on 2,000 requests and 32 samples."""
+_MOST_REPEATED = 500_000
+"""Tasks that were asked again whose scores are cached per process."""
 _READ_TOGETHER = 1_300_000
 """Scores per query, which bounds how many are in memory as Python floats."""
 Runs = Mapping[str, Sequence[str]]
@@ -68,15 +73,20 @@ class SuiteRuns(NamedTuple):
 _scores: SharedCache[tuple[str, Column, bool], Table] = SharedCache(
     maxsize=_MOST_BYTES, size_of=lambda table: table.nbytes
 )
+_repeated: SharedCache[tuple[tuple[str, ...], Column, bool], RepeatedScores] = SharedCache(
+    maxsize=_MOST_REPEATED, size_of=lambda repeated: 1 + len(repeated.by_task)
+)
 
 
-def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
+def scores_of(*, runs: Runs, suite: Suite, samples: int, alike: Mapping[str, bool] | None = None) -> BoardScores:
     """The scores of a board's rows in its primary metric.
 
     Args:
         runs: of the rows that have a value for this metric.
         suite: of all evaluations.
         samples: per task, by the board's conditions.
+        alike: by the evaluation that a row names, whether its planner is declared to answer alike and did; None: no row
+            says how often its planner was asked.
     """
     tasks = list(Task.objects.filter(suite=suite).order_by("position").values_list("pk", "key", "metric"))
     evaluations = [evaluation for members in runs.values() for evaluation in members]
@@ -87,7 +97,52 @@ def scores_of(*, runs: Runs, suite: Suite, samples: int) -> BoardScores:
         return {row: mean_of([tables[evaluation] for evaluation in members]) for row, members in runs.items()}
 
     tables = read(upper=False)
-    return BoardScores(tables, read(upper=True) if column.undecided else tables, [metric for _, _, metric in tasks])
+    repeated = None if alike is None else repeated_of(runs=runs, column=column, tasks=tasks, alike=alike)
+    upper = read(upper=True) if column.undecided else tables
+    return BoardScores(tables, upper, [metric for _, _, metric in tasks], repeated)
+
+
+def repeated_of(
+    *, runs: Runs, column: Column, tasks: Sequence[tuple[int, str, str]], alike: Mapping[str, bool]
+) -> dict[str, RepeatedScores]:
+    """What is known about the runs of each row, cached per process.
+
+    Args:
+        runs: of the rows.
+        column: of the suite.
+        tasks: primary key, key and metric of each of the suite's tasks, in order.
+        alike: see `scores_of`.
+    """
+    keys = {row: (tuple(members), column, alike.get(row, False)) for row, members in runs.items()}
+    found = {row: cached for row, key in keys.items() if (cached := _repeated.get(key)) is not None}
+    missing = [row for row in runs if row not in found]
+    names = {task: (key, metric) for task, key, metric in tasks}
+    together = max(1, _READ_TOGETHER // max(1, len(tasks)))
+    for start in range(0, len(missing), together):
+        part = missing[start : start + together]
+        wanted = list(dict.fromkeys(UUID(pk) for row in part for pk in runs[row]))
+        packed = packed_scores(evaluations=wanted, tasks=names)
+        results = with_further({pk: list(by_task.values()) for pk, by_task in packed.items()})
+        for row in part:
+            found[row] = repeated_of_row(
+                column=column, runs=[results[UUID(pk)] for pk in runs[row]], is_deterministic=alike.get(row, False)
+            )
+            _repeated.put(keys[row], found[row])
+    return found
+
+
+def uncertainties_of(*, scores: BoardScores, suite: Suite) -> dict[str, dict[str, JsonValue]]:
+    """The margins of each row (`evaluator.scoring.uncertainty`) by evaluation; empty where no row says how often its
+    planner was asked."""
+    column = suite.ranking_column
+    found = {}
+    for row, repeated in (scores.repeated or {}).items():
+        upper = np.asarray(scores.upper[row], dtype=np.float64) if column.undecided else None
+        table = np.asarray(scores.tables[row], dtype=np.float64)
+        margins = uncertainty_of(column=column, table=table, strata=scores.strata, repeated=repeated, upper=upper)
+        if margins is not None:
+            found[row] = margins.to_json()
+    return found
 
 
 def tests_of(*, scores: BoardScores, ranked: Mapping[str, float], suite: Suite) -> RankTests:

@@ -21,6 +21,8 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
               "cached_price": 0.01},                (US dollars per task, if known; the last only if it is declared)
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
      "asked": {"claim": "declared", "verdict": "deterministic", "runs": 2, "tasks": 8, "differing": 0},
+     "uncertainty": {"runs": 0.011, "asked": 30, "times": 3, "requests": 0.045, "scenes": null, "judge": 0.03,
+                     "flips": {"mean": 0.12, "low": 0.05, "high": 0.24}, "passes": {...}},
      "declared": true}                               (only if the planner's owner declared the model facts and prices)
 
 `rank` is the standard competition rank by the primary metric (1, 2, 2, 4): equal means share a rank. Anchors
@@ -41,7 +43,9 @@ the standard deviation and the range of the runs' primary means; they and `ident
 
 `asked` says how often the planner was asked for the same requests, and what that shows
 (`evaluator.reliability.further_runs`); it is absent in rows from before planners were asked again. A row with the
-verdict `one_run` has one run of a planner that may vary.
+verdict `one_run` has one run of a planner that may vary; on a fixed list it is not tested, and has no range.
+
+`uncertainty` has the margins of the primary metric (`evaluator.scoring.uncertainty`).
 
 A metric that no task measured is left out of `metrics`, or null. Only rows measured on the owner's self-hosted worker
 and verified by a worker of this site have `"run_by_owner": true`.
@@ -144,6 +148,8 @@ class Entry(NamedTuple):
     """As in the row; None where plans are not executed."""
     reliability: Mapping[str, Any] = MappingProxyType({})
     """As in the row; empty without a profile."""
+    uncertainty: Mapping[str, Any] | None = None
+    """As in the row; None on boards from before planners were asked again, and without the primary metric."""
     asked: Mapping[str, Any] = MappingProxyType({})
     """As in the row; empty if it was evaluated before planners were asked again."""
 
@@ -283,6 +289,7 @@ def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
         **({"runs": _runs(entry.runs)} if entry.runs else {}),
         **({"reliability": dict(entry.reliability)} if entry.reliability else {}),
         **({"asked": dict(entry.asked)} if entry.asked else {}),
+        **({"uncertainty": dict(entry.uncertainty)} if entry.uncertainty else {}),
         **_facts(entry),
     }
 

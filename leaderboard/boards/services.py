@@ -13,13 +13,14 @@ from evaluator.core import canonical_json
 from evaluator.core.suites.registry import suites_in_turns
 from evaluator.scoring.board_agreement import with_agreement
 from evaluator.scoring.readability import Reading
+from evaluator.scoring.uncertainty import is_alike
 from leaderboard.boards.anchors import normalised_scores
 from leaderboard.boards.eligible import published
 from leaderboard.boards.matrix import evaluations_of, packed_order
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.packing import pack_predecessor
 from leaderboard.boards.policy import shown_runs, with_means
-from leaderboard.boards.rank_tests import scores_of, tests_of
+from leaderboard.boards.rank_tests import scores_of, tests_of, uncertainties_of
 from leaderboard.boards.ranking import (
     Entry,
     Prices,
@@ -175,11 +176,15 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     entries = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
     entries = with_means(entries=entries, suite=suite, samples=conditions.samples)
     tested = {entry.evaluation: runs_of(entry) for entry in entries if metric["key"] in entry.metrics}
-    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples)
+    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples, alike=_alike(entries))
     means = ranked_means(entries=entries, metric=metric["key"], higher_is_better=better)
     tests = tests_of(scores=scores, ranked=means, suite=suite)
     normalised = normalised_scores(entries=entries, scores=scores, suite=suite)
-    entries = [entry._replace(normalised=normalised.get(entry.evaluation)) for entry in entries]
+    margins = uncertainties_of(scores=scores, suite=suite)
+    entries = [
+        entry._replace(normalised=normalised.get(entry.evaluation), uncertainty=margins.get(entry.evaluation))
+        for entry in entries
+    ]
     ranked = rank_entries(entries=entries, metric=metric["key"], higher_is_better=better, ranges=tests.ranges)
     coverage = {"run": 0, "total": 0}
     # Equal for all evaluations of a board.
@@ -257,6 +262,15 @@ def _entry(source: _Source) -> Entry:
         ),
         declared=KINDS[source.submission__planner__kind].declares,
     )
+
+
+def _alike(entries: Iterable[Entry]) -> dict[str, bool] | None:
+    """By evaluation, whether its planner is declared to answer alike and did; None if no row says how often its planner
+    was asked."""
+    asked = {entry.evaluation: entry.asked for entry in entries}
+    if not any(asked.values()):
+        return None
+    return {evaluation: is_alike(facts) for evaluation, facts in asked.items()}
 
 
 _ASKED = ("claim", "verdict", "runs", "tasks", "differing")

@@ -121,8 +121,11 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
-    def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
-        """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it."""
+    def summarise(
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+    ) -> dict[str, Any]:
+        """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it. `is_alike`: whether the
+        planner is declared to answer equal requests alike and did."""
         ...
 
     def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
@@ -203,8 +206,10 @@ class Library:
             changed[one.name] = [task.key for task in found.tasks if task.key not in left_out]
         return {name: tasks for name, tasks in changed.items() if tasks}
 
-    def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
-        return summarise(suite=_suite(suite), results=results, samples=samples)
+    def summarise(
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+    ) -> dict[str, Any]:
+        return summarise(suite=_suite(suite), results=results, samples=samples, is_declared=is_alike)
 
     def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
         from evaluator.network.guarded_connections import EgressRefusedError

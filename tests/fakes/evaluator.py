@@ -39,7 +39,9 @@ class FakeEvaluator:
         """One perturbation that changes every task, and one that changes the first only."""
         return {"framed": ["0", "1", "2", "3"], "lower-case": ["0"]}
 
-    def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
+    def summarise(
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+    ) -> dict[str, Any]:
         scores = [result.score for result in results if result.score is not None]
         outcomes: dict[str, int] = {}
         for result in results:
@@ -99,5 +101,7 @@ class BrokenEvaluator(FakeEvaluator):
 class UnsummarisingEvaluator(FakeEvaluator):
     """Scores cannot be computed."""
 
-    def summarise(self, *, suite: str, results: Sequence[TaskScore], samples: int) -> dict[str, Any]:
+    def summarise(
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+    ) -> dict[str, Any]:
         raise ArithmeticError("no mean")

@@ -158,8 +158,10 @@ class Row:
 
     @property
     def runs(self) -> str:
-        """The number of runs of the planner and their spread; empty for a single run."""
-        return runs_in_words(self.data.get("runs") or {})
+        """The number of runs of the planner and their spread, and what further runs say; empty for a single run of
+        which nothing else is known."""
+        words = runs_in_words(self.data.get("runs") or {}), asked_in_words(self.data.get("asked") or {})
+        return "; ".join(filter(None, words))
 
 
 def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
@@ -241,6 +243,11 @@ def _why_missing(metric: Mapping[str, Any]) -> str:
     if metric.get("weights"):
         what = f"one of the metrics {', '.join(metric['weights'])}"
     return f"No task with {what} can run under this profile, so there is no value"
+
+
+def asked_in_words(asked: Mapping[str, Any]) -> str:
+    """What a row must say of how often its planner was asked; empty where further runs say enough."""
+    return {"one_run": "asked once, may vary", "contradicted": "varies, declared not to"}.get(asked.get("verdict", ""), "")
 
 
 def runs_in_words(runs: Mapping[str, Any]) -> str:

@@ -7,9 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
+from evaluator.core.suites.base import IntervalMethod
 from evaluator.scoring.metrics.undecided import ranged
+from evaluator.scoring.uncertainty import in_sentences
+from leaderboard.boards.contents import content_of
 from leaderboard.boards.eligible import published
-from leaderboard.boards.services import ranked_evaluations
+from leaderboard.boards.services import latest_snapshot, ranked_evaluations
 from leaderboard.causes.counting import BoardCauses, CauseCell, causes_of_rows
 from leaderboard.evaluations.models import Evaluation, conditions_of_board
 from leaderboard.platform.http.caching import tagged_page
@@ -46,15 +49,26 @@ def row(request: HttpRequest, suite: str, evaluation: UUID) -> HttpResponse:
     runs = ranked_evaluations(suite=found.suite, conditions=conditions_of_board(found))
     newest = runs.filter(submission__planner=planner).select_related("submission").order_by("-finished", "pk")
     versions = [_version(run, shown=found) for run in newest[: MOST_VERSIONS + 1]]
+    margins = _margins(found)
     context = {
         "evaluation": found,
+        "margins": margins,
         "line": causes.lines[0],
         "causes": _most(causes),
         "versions": versions[:MOST_VERSIONS],
         "has_more": len(versions) > MOST_VERSIONS,
     }
-    parts = [str(found.pk), *causes.lines[0], [[str(one.evaluation.pk), one.value] for one in versions]]
+    parts = [str(found.pk), margins, *causes.lines[0], [[str(one.evaluation.pk), one.value] for one in versions]]
     return tagged_page(request=request, parts=parts, make=lambda: render(request, "boards/row.html", context))
+
+
+def _margins(evaluation: Evaluation) -> list[str]:
+    """What the score of a row depends on, as sentences; empty on boards from before planners were asked again."""
+    snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
+    rows = () if snapshot is None else content_of(snapshot).rows
+    value = next((row.get("uncertainty") for row in rows if row["evaluation"] == str(evaluation.pk)), None)
+    is_fixed = evaluation.suite.ranking_column.interval is IntervalMethod.FIXED_TASKS
+    return in_sentences(value, is_fixed=is_fixed) if value else []
 
 
 def _most(causes: BoardCauses) -> list[CauseShare]:

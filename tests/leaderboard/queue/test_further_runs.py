@@ -1,6 +1,7 @@
 """Further runs: tasks drawn when the first run has ended, queued like any evaluation, and waited for."""
 
 import pytest
+from django.urls import reverse
 
 from evaluator.core.records import Outcome
 from evaluator.core.signatures.statements import tasks_digest
@@ -11,6 +12,7 @@ from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.own import runs_on_own_worker
 from leaderboard.quotas.models import QuotaEntry
 from leaderboard.submissions import services
+from tests.leaderboard.boards.signing.boards import mismatches, verified
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user
 from tests.leaderboard.queue import verifying
 
@@ -194,3 +196,29 @@ def test_the_row_and_the_signed_results_have_the_further_runs():
     assert (
         tasks_digest(evaluation=str(evaluation.pk), tasks=proof.tasks) == EvaluationSignature.objects.get().tasks_digest
     )
+
+
+def test_the_margin_of_the_runs_is_in_the_row_and_follows_from_the_signed_results():
+    evaluation = run(entered())
+    for number, one in enumerate(evaluation.further_runs):
+        run(one, score=0.25 + 0.5 * number)
+    [row] = Snapshot.objects.get().content["rows"]
+    margins = row["uncertainty"]
+    assert (margins["asked"], margins["times"], margins["passes"]) == (10, 3, None)
+    assert margins["flips"]["mean"] == pytest.approx(1.0)
+    # Of each task asked again the variance is 0.0625; one task more counts 0.25.
+    assert margins["runs"] > 1.96 * ((0.0625 * 10 + 0.25) / 11 / 100) ** 0.5
+    report = verified(f"/boards/{evaluation.suite.slug}/")
+    # The fake evaluator of these tests has no intervals: only its means follow from the results.
+    assert [text for text in mismatches(report) if "the interval of overall" not in text] == []
+    assert any("paired tests" in finding.text for finding in report.findings)
+
+
+def test_the_one_run_of_a_planner_that_may_vary_has_no_range_of_ranks(settings, client):
+    settings.FURTHER_RUNS = 0
+    evaluation = run(entered())
+    [row] = Snapshot.objects.get().content["rows"]
+    assert (row["rank"], row["rank_low"], row["rank_high"], row["uncertainty"]["runs"]) == (None, None, None, None)
+    page = client.get(reverse("boards:row", args=[evaluation.suite.slug, evaluation.pk])).content.decode()
+    assert "The same planner again: unknown, since it was asked once and may answer otherwise" in page
+    assert "asked once, may vary" in client.get(reverse("boards:board", args=[evaluation.suite.slug])).content.decode()
