@@ -27,13 +27,13 @@ from evaluator.scoring.metrics.crossed import (
 from evaluator.scoring.metrics.runs import RepeatedScores, RunVariance, added, p_values_with_runs, run_variance
 from evaluator.scoring.metrics.statistics import (
     DIFFERENCES,
+    LEAST_UNITS,
     LEAST_VALUES,
     RESAMPLES,
     SEED,
     Bounds,
     Interval,
     interval,
-    mean_of_tasks,
     paired_shares,
     without_spread,
 )
@@ -41,15 +41,14 @@ from evaluator.scoring.metrics.student import incomplete_beta, two_sided_p_value
 
 Table = NDArray[np.float64]
 _LEAST_RESAMPLED = 50
-"""Least number of tasks for a bootstrap of bounded differences, which miss rare ones more often than they should in
-fewer."""
+"""Least number of tasks for a bootstrap of bounded differences: over fewer, t covers their mean more often."""
 DECIMALS = 6
 """Scores are compared as they are published."""
 
 
 def bootstrap_columns(differences: Table, *, bounds: Sequence[Bounds]) -> list[Interval | None]:
-    """Mean of each column with a 95 % interval over tasks: a percentile bootstrap, or over few bounded values that of
-    `statistics.mean_of_tasks`; of differences of shares that of `statistics.paired_shares`.
+    """Mean of each column with a 95 % interval over tasks: a percentile bootstrap, or over few bounded values Student's
+    t; of differences of shares that of `statistics.paired_shares`.
 
     Tasks are the clusters, as in `statistics.mean_of_tasks`: rows are drawn with replacement, and the mean of a
     column is that of the drawn rows with a value (Efron and Tibshirani, An Introduction to the Bootstrap, sections 8.3
@@ -186,22 +185,12 @@ def _interval(*, values: Table, means: NDArray[np.float32], bounds: Bounds) -> I
     if bounds == DIFFERENCES and np.isin(values, (-1.0, 0.0, 1.0)).all():
         return paired_shares(values.tolist())
     if bounds[1] is not None and len(values) < _LEAST_RESAMPLED:
-        return _mean_of_few(values, bounds=bounds)
+        estimate = fixed_tasks(values[None, :], bounds=bounds)
+        return replace(estimate, tasks=len(values), enough=len(values) >= LEAST_UNITS).interval
     # A resample without tasks of a column has no mean.
     low, high = np.nanquantile(means.astype(np.float64), [0.025, 0.975])
     enough = len(values) >= LEAST_VALUES
     return interval(mean=float(values.mean()), low=float(low), high=float(high), count=len(values), enough=enough)
-
-
-def _mean_of_few(values: Table, *, bounds: Bounds) -> Interval:
-    """`mean_of_tasks`, whose random weights are those of sorted values, so that exchanging the evaluations only changes
-    signs."""
-    low, high = bounds
-    if high is None or low != -high or sorted(values.tolist()) >= sorted((-values).tolist()):
-        return mean_of_tasks(values.tolist(), bounds=bounds)
-    found = mean_of_tasks((-values).tolist(), bounds=bounds)
-    ends = found.ends
-    return replace(found, mean=-found.mean, low=ends and -ends[1], high=ends and -ends[0])
 
 
 def _sign_test(*, positive: int, total: int) -> float:

@@ -16,7 +16,7 @@ LEAST_VALUES = 10
 groups of fewer tasks are not shown."""
 LEAST_UNITS = 5
 """Least number of scenes, and of tasks that vary, for Student's t (docs/validity.md, "Intervals over few scenes")."""
-NEEDED = f"{LEAST_UNITS} independent scenes, or {LEAST_VALUES} tasks where values have no upper bound"
+NEEDED = f"{LEAST_UNITS} independent scenes, or {LEAST_VALUES} tasks for differences and unbounded values"
 """The requirement for an interval, in words."""
 TOO_FEW = f"No 95 % interval: it needs at least {NEEDED}, and sizes must differ."
 """The text on pages instead of an interval."""
@@ -124,7 +124,8 @@ def mean_of_tasks(values: Sequence[float], *, bounds: Bounds = UNIT) -> Interval
 
     A task is a cluster: its samples share request and plan, so they are averaged first (Efron and Tibshirani, An
     Introduction to the Bootstrap, section 8.3). Values in `UNIT` that are all 0 or 1 have Wilson's interval, other
-    bounded values that of `bounded_mean`, and unbounded ones a percentile bootstrap over at least `LEAST_VALUES` tasks.
+    values within bounds Gaffke's, and differences and unbounded values a percentile bootstrap over at least
+    `LEAST_VALUES` tasks.
 
     Args:
         values: one mean score per task, at least one; the result does not depend on their order.
@@ -173,11 +174,11 @@ def _ratio(*, sums: Values, sizes: Values, bounds: Bounds) -> Interval:
     Statistics 14(4), 2005; Learned-Miller and Thomas, A New Confidence Interval for the Mean of a Bounded Random
     Variable, arXiv 1905.06208). Of equal values it is that of `without_spread`, of 0 and 1 that of Clopper and Pearson.
     Unlike the percentile bootstrap, BCa and t it covers means of few values of which most are 1 (docs/validity.md,
-    "Intervals over few tasks").
+    "Intervals over few tasks"). Differences seldom come near their bounds, and would have intervals of half the range.
     """
     count, mean = len(sums), float(sums.sum() / sizes.sum())
     low, high = bounds
-    if high is None:
+    if high is None or bounds == DIFFERENCES:
         indices = _resamples(count)
         means = sums[indices].sum(axis=1) / sizes[indices].sum(axis=1)
         ends = np.quantile(means, [0.025, 0.975])

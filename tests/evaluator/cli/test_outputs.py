@@ -111,7 +111,7 @@ def test_a_terminal_without_unicode_loses_nothing(tmp_path, encoding):
     assert len(printed) == len(words) + 1
     assert all(json.loads(text) for text in printed[:2])
     assert json.loads(printed[2]) == json.loads(CliRunner().invoke(app, documents[2]).stdout)
-    assert "needs 10 independent tasks" in printed[3]
+    assert "95 % interval" in printed[3]
     assert json.loads(target.read_text())["summary"]["outcomes"] == {"scored": 1}
 
 

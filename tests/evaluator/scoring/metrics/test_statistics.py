@@ -110,7 +110,6 @@ def test_bounded_values_have_an_interval_however_few_they_are(count):
     for found in (
         wilson(successes=count // 2, total=count),
         mean_of_tasks([0.25 + 0.5 * place / count for place in range(count)]),
-        bootstrap_columns(np.linspace(0, 0.5, count)[:, None], bounds=[(-1.0, 1.0)])[0],
     ):
         assert found.low < found.mean < found.high or found.mean in (0.0, 1.0)
 

@@ -1,4 +1,4 @@
-"""An evaluation on fewer than ten scenes: wherever its score is shown, a dash and a reason stand for its interval."""
+"""An evaluation on fewer than five scenes: wherever its score is shown, a dash and a reason stand for its interval."""
 
 import csv
 import io
@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from evaluator.core.records import Outcome
-from evaluator.scoring.metrics.statistics import TOO_FEW
+from evaluator.scoring.metrics.statistics import NEEDED, TOO_FEW
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import publish
 from leaderboard.catalog.models import Task
@@ -78,12 +78,12 @@ def test_groups_have_intervals_over_enough_scenes(few, scenes):
     groups = json.loads(read(Client(), f"/api/v1/evaluations/{made.pk}/breakdowns/"))["scores"]
     assert {group["tasks"] < 10 for group in groups} == {True, False}
     for group in groups:
-        assert (group["low"] is None) == (scenes < (5 if group["tasks"] >= 10 else 10))
+        assert (group["low"] is None) == (scenes < 5)
 
 
 def test_a_comparison_over_few_tasks_says_that_there_is_no_interval(few):
     query = f"?e={few.pk}&e={evaluation_of('bea', scores=(0.5, 0.4)).pk}"
-    assert "no interval over fewer than 10 independent tasks or scenes" in read(Client(), f"/compare/{query}")
+    assert f"no interval over fewer than {NEEDED}" in read(Client(), f"/compare/{query}")
     (pair,) = json.loads(read(Client(), f"/api/v1/compare/{query}"))["comparisons"]
     assert pair["metrics"]
     assert {(one["low"], one["high"], one["p_value"]) for one in pair["metrics"]} == {(None, None, None)}

@@ -11,7 +11,7 @@ from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import STRUCTURE, Facet
 from evaluator.scoring.metrics.aggregate import TaskScore
-from evaluator.scoring.metrics.statistics import LEAST_VALUES, unseen_share
+from evaluator.scoring.metrics.statistics import LEAST_UNITS, unseen_share
 from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.web.compare.comparing import (
     NOBODY,
@@ -99,7 +99,7 @@ def test_exchanging_two_evaluations_exchanges_wins_and_losses_and_turns_the_diff
     assert forth.left_out == back.left_out
     for a, b in zip(forth.differences, back.differences, strict=True):
         assert a.difference.mean == pytest.approx(-b.difference.mean, abs=1e-9)
-        assert (a.difference.ends is None) == (b.difference.ends is None) == (a.difference.count < LEAST_VALUES)
+        assert (a.difference.ends is None) == (b.difference.ends is None)
         if a.difference.ends and b.difference.ends:
             assert a.difference.ends == pytest.approx((-b.difference.ends[1], -b.difference.ends[0]), abs=1e-6)
         assert (a.wins, a.losses, a.ties) == (b.losses, b.wins, b.ties)
@@ -115,9 +115,8 @@ def test_an_evaluation_compared_with_itself_differs_by_0_with_p_1(values):
     for found in pair.differences:
         assert found.difference.mean == 0
         share = unseen_share(found.difference.count)
-        ends = None if found.difference.count < LEAST_VALUES else pytest.approx((-share, share))
-        assert found.difference.ends == ends
-        assert found.p_value == (None if found.difference.count < LEAST_VALUES else 1)
+        assert found.difference.ends == pytest.approx((-share, share))
+        assert found.p_value == (None if found.difference.count < LEAST_UNITS else 1)
         assert (found.wins, found.losses) == (0, 0)
     assert not any(task.spread for task in task_differences(metric=OVERALL, scores=[scores, scores]))
 
