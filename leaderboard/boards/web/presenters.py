@@ -247,7 +247,9 @@ def _why_missing(metric: Mapping[str, Any]) -> str:
 
 def asked_in_words(asked: Mapping[str, Any]) -> str:
     """What a row must say of how often its planner was asked; empty where further runs say enough."""
-    return {"one_run": "asked once, may vary", "contradicted": "varies, declared not to"}.get(asked.get("verdict", ""), "")
+    return {"one_run": "asked once, may vary", "contradicted": "varies, declared not to"}.get(
+        asked.get("verdict", ""), ""
+    )
 
 
 def runs_in_words(runs: Mapping[str, Any]) -> str:
