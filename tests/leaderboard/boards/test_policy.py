@@ -160,9 +160,12 @@ class TestMean:
         overall = row["metrics"]["overall"]
         assert row["evaluation"] == str(second.pk)
         assert (overall["mean"], overall["tasks"]) == (pytest.approx(mean.mean()), 30)
-        # Student's t over the twelve scenes' means: 2.201 standard errors.
+        # Student's t over the twelve scenes' means, 2.201 standard errors, and what two runs of each task differ by.
         half = 2.201 * mean.mean(axis=0).std(ddof=1) / SCENES**0.5
-        assert (overall["low"], overall["high"]) == pytest.approx((mean.mean() - half, mean.mean() + half), abs=1e-5)
+        by_runs = ((tables[0] - tables[1]).mean(axis=1) ** 2 / 2).mean() / 30 / 2
+        found = overall["high"] - mean.mean()
+        assert found == pytest.approx(mean.mean() - overall["low"])
+        assert half < found < 1.3 * (half**2 + 1.96**2 * by_runs) ** 0.5
         assert row["runs"] == {
             "policy": "mean", "count": 2, "sd": stdev([0.6, 0.8]), "low": 0.6, "high": 0.8, "identical": False,
             "evaluations": [str(first.pk), str(second.pk)],
