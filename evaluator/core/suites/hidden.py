@@ -1,8 +1,10 @@
-"""The tasks of a hidden split: the goals and data of the public splits with different wording, names and order.
+"""The tasks of a hidden split: requests with other words, names and order than the public ones of their keys.
 
-A planner gains nothing from memorising the public requests, their keys or their order. Everything is derived from the
-secret seed and the task's key, so that a retry, another worker or a verification sees the same request. Once the seed
-is published, anyone can compute which request belongs to which task.
+Sites show a task by its public request, so a hidden one agrees with it in whatever is shown of a task: its metric and
+group, for example. In some suites it has the same goal, in others only one of the same kind. A planner gains nothing
+from memorising the public requests, their keys or their order. Everything is derived from the secret seed and the
+task's key, so that a retry, another worker or a verification sees the same request. Once the seed is published, anyone
+can compute which request belongs to which task.
 """
 
 import re
@@ -46,7 +48,7 @@ def checked_seed(seed: str, *, what: str) -> str:
 def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suite:
     """The suite as planners see it on a split: with hidden requests on the hidden split, unchanged on others.
 
-    Keys, data and the meaning of gold plans are those of `suite`, whose digest is compared between site and worker.
+    Keys and metrics are those of `suite`, whose digest is compared between site and worker.
     Tasks are in the order of `asking_order`. The result is only for calling planners and judging plans: no output may
     contain its texts.
 
