@@ -53,7 +53,12 @@ class Passage:
 _MIXED = 0.3
 """Share of requests with a passage in the other language."""
 _LURES = (1, 2, 2, 3)
-_PERSON, _FRAGMENT, _JOINED, _TAG, _NOUN_PHRASE, _INTRODUCED, _FLAWED_EXTRA = 0.5, 0.6, 0.5, 0.5, 0.4, 0.6, 0.4
+_PERSON, _FRAGMENT, _JOINED, _TAG, _NOUN_PHRASE, _INTRODUCED = 0.5, 0.6, 0.5, 0.5, 0.4, 0.6
+_FLAWED_EXTRA, _OTHERS = 0.4, 0.4
+_GOALS_OF_OTHERS = {
+    "image": (Base.CAPTIONING, Base.CLASSIFICATION, Base.DETECTION),
+    "text": (Base.SUMMARIZATION, Base.SENTIMENT),
+}
 
 
 def with_neutral_names(*, spec: RequestSpec, lexicon: str, rng: random.Random) -> RequestSpec:
@@ -200,10 +205,7 @@ class _Realiser:
         spec = self._spec
         unneeded = next((given for given in spec.given if not given.is_needed), None)
         if unneeded is not None:
-            passages = [self._about(unneeded, table="distractors")]
-            if unneeded.noun == "image" and self._rng.random() < _FLAWED_EXTRA:
-                passages.append(self._joined(unneeded, kinds=[self._rng.choice([*Degradation])]))
-            return passages
+            return [self._about(unneeded, table="distractors"), *self._of_unneeded(unneeded)]
         match spec.stratum.trick:
             case Trick.DETAIL:
                 plain = [given for given in spec.needed if given.noun != "query"]
@@ -215,6 +217,19 @@ class _Realiser:
                 given = spec.input_of("image") if spec.denied else spec.needed[0]
                 return [self._denial(given, kind=kind) for kind in denied]
         return []
+
+    def _of_unneeded(self, given: InputSpec) -> list[Passage]:
+        """What is wrong with an input that is not needed, and what others do with it."""
+        passages = []
+        if given.noun == "image" and self._rng.random() < _FLAWED_EXTRA:
+            passages.append(self._joined(given, kinds=[self._rng.choice([*Degradation])]))
+        if self._rng.random() < _OTHERS:
+            voice = self._voice()
+            voice.new_topic()
+            goal = self._rng.choice(_GOALS_OF_OTHERS[given.noun])
+            what = voice.chosen(voice.lexicon["wanted"][goal]["do"], x=given)
+            passages.append(Passage(Topic.ELSE, voice.chosen(voice.lexicon["lures"]["others"], do=what)))
+        return passages
 
     def _about(self, given: InputSpec, *, table: str, topic: Topic = Topic.ELSE) -> Passage:
         voice = self._voice()

@@ -133,7 +133,7 @@ class GrammarReader:
         """
         if self._of(IMPOSSIBLE):
             return Plan(steps=(), answers=())
-        wanted = self._of("wanted")
+        wanted = [said for said in self._of("wanted") if not self._is_unneeded(said)]
         if not wanted:
             raise LookupError("nothing is wanted")
         answers = [AnswerSpec(base=self._base(said), language=self._language(said)) for said in wanted]
@@ -163,8 +163,7 @@ class GrammarReader:
         base = Base(wanted.concept[1])
         if base not in (Base.VQA, Base.QA):
             return base
-        given = self._names.get(wanted.match["x"].lower().split()[-1], wanted.match["x"])
-        is_image = self._resources.get(given) is ResourceType.IMAGE
+        is_image = self._resources.get(self._named(wanted.match["x"])) is ResourceType.IMAGE
         return Base.VQA if is_image else Base.QA
 
     def _language(self, wanted: Said) -> Language | None:
@@ -175,7 +174,7 @@ class GrammarReader:
             return Language.GERMAN
         later = [said for said in self.said if said.match.start() > wanted.match.start()]
         for said in later:
-            if said.concept[0] == "wanted":
+            if said.concept[0] == "wanted" and not self._is_unneeded(said):
                 break
             if said.concept[0] == "tag":
                 return said.language()
@@ -197,12 +196,8 @@ class GrammarReader:
 
     def _name(self, words: str, *, is_image: bool, last: str = "") -> str:
         """The name of the input that a phrase refers to."""
-        if words in self._resources:
-            return words
-        noun = words.lower().removeprefix("the ")
-        noun = re.sub(r"^(?:der|die|das|den|dem) ", "", noun)
-        if noun in self._names:
-            return self._names[noun]
+        if self._named(words) in self._resources:
+            return self._named(words)
         kind = ResourceType.IMAGE if is_image else ResourceType.TEXT
         fitting = [name for name, one in self._resources.items() if one is kind and name not in self._unneeded()]
         if last in fitting and words.lower() in _PRONOUNS.split("|"):
@@ -210,6 +205,15 @@ class GrammarReader:
         if len(fitting) != 1:
             raise LookupError(f"{words!r} may be any of {', '.join(self._resources)}")
         return fitting[0]
+
+    def _is_unneeded(self, wanted: Said) -> bool:
+        """Whether something is to be done with an input that is not needed: others do it."""
+        unneeded = {self._named(said.match["x"]) for said in self._of("unneeded")}
+        return self._named(wanted.match["x"]) in unneeded
+
+    def _named(self, words: str) -> str:
+        noun = re.sub(r"^(?:the|der|die|das|den|dem) ", "", words.lower())
+        return self._names.get(noun, noun)
 
     def _unneeded(self) -> Sequence[str]:
         found = [said.match["x"] for said in self._of("unneeded")]
