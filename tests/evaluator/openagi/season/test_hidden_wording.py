@@ -25,7 +25,7 @@ from tests.evaluator.openagi.season.grammar_reader import GrammarReader
 SUITE = suite_of("openagi-season")
 SEED = "5eed" * 16
 PUBLIC = {Language.ENGLISH: vocabulary("english"), Language.GERMAN: vocabulary("german")}
-DIGEST = "bb519d45e24ed5b2f8aaf842b9679f61987c1accfa36dca78acb38f82af24e04"
+DIGEST = "af5a56e7d32fda6ad171e1c136ace80e82816e19026f0d1aa11c62a3fefd4fc6"
 FIRST_VERSION = "117b6c50d182082bae508a7fb86c6cd5d9e88f8393127a7621124d57e2428882"
 REQUESTS_OF_FIRST_VERSION = "14e7f383b1748e8ad142311cb2dd0b568da14d9bcd8a347158327ef780a65382"
 
