@@ -52,7 +52,7 @@ def test_several_planners_end_with_who_is_best_and_whether_that_is_real(evaluate
     printed = done.stdout.partition("Compared in SE:\n")[2].splitlines()
     assert printed[0] == "gold is best (1.000)."
     assert re.match(r"It is better than random-valid by at least 0\.\d\d \(.+, p < \.001\)\.", printed[1])
-    assert re.match(r"This comparison can tell \d+ points apart\.", printed[2])
+    assert re.match(r"This comparison can tell \d+ points apart; 2 points would take about [\d,]+ tasks\.", printed[2])
 
 
 def test_planners_are_compared_on_common_tasks_only(evaluate, tmp_path):
