@@ -176,7 +176,7 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     entries = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
     entries = with_means(entries=entries, suite=suite, samples=conditions.samples)
     tested = {entry.evaluation: runs_of(entry) for entry in entries if metric["key"] in entry.metrics}
-    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples, alike=_alike(entries))
+    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples, alike=alike_of(entries))
     means = ranked_means(entries=entries, metric=metric["key"], higher_is_better=better)
     tests = tests_of(scores=scores, ranked=means, suite=suite)
     normalised = normalised_scores(entries=entries, scores=scores, suite=suite)
@@ -264,7 +264,7 @@ def _entry(source: _Source) -> Entry:
     )
 
 
-def _alike(entries: Iterable[Entry]) -> dict[str, bool] | None:
+def alike_of(entries: Iterable[Entry]) -> dict[str, bool] | None:
     """By evaluation, whether its planner is declared to answer alike and did; None if no row says how often its planner
     was asked."""
     asked = {entry.evaluation: entry.asked for entry in entries}

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evaluator.core.records import Outcome
-from evaluator.core.suites.base import Column
+from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import Facet
 from evaluator.scoring.causes.taxonomy import Cause
-from evaluator.scoring.metrics.aggregate import TaskScore, counted, counted_by_sample
+from evaluator.scoring.metrics.aggregate import TaskScore, counted, counted_by_sample, repeated_scores
 from evaluator.scoring.metrics.crossed import Estimate
 from evaluator.scoring.metrics.paired import DECIMALS, bootstrap_columns, holm, paired_test
+from evaluator.scoring.metrics.runs import RepeatedScores
 from evaluator.scoring.metrics.statistics import Bounds, Interval
 from leaderboard.evaluations.causes import ordered, words_of_cause
 from leaderboard.evaluations.results.task_rows import PENDING, TaskRow
@@ -47,6 +48,8 @@ class Scores(NamedTuple):
     """(tasks, samples) for metrics whose intervals are over scenes; rows of NaN where the task does not count."""
     upper: Mapping[str, Values] = MappingProxyType({})
     """Like `values`, with undecided tasks counted as the better value; only for metrics with undecided tasks."""
+    repeated: Mapping[str, RepeatedScores] = MappingProxyType({})
+    """What is known about its runs, for metrics over fixed lists of tasks; empty where it is not recorded."""
 
     def ends(self, key: str) -> tuple[Values, Values]:
         """A metric's values with undecided tasks counted as 0 and as the better value."""
@@ -122,8 +125,21 @@ class TaskDifference(NamedTuple):
     """Index of the single best evaluation, from `"0"`, or `nobody`."""
 
 
-def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: Mapping[int, TaskScore]) -> Scores:
-    """Arrange the results of one evaluation, keyed by the task's primary key, in the suite's order."""
+def scores_of(
+    *,
+    metrics: Sequence[Column],
+    tasks: Sequence[TaskRow],
+    results: Mapping[int, TaskScore],
+    is_alike: bool | None = None,
+) -> Scores:
+    """Arrange the results of one evaluation, keyed by the task's primary key, in the suite's order.
+
+    Args:
+        metrics: the suite's columns.
+        tasks: of the suite.
+        results: with those of further runs, if there are any.
+        is_alike: whether the planner is declared to answer alike and did; None: it is not recorded.
+    """
     places = [place for place, task in enumerate(tasks) if task.pk in results]
     scored = [results[tasks[place].pk] for place in places]
     samples = max((len(result.samples) for result in scored), default=0) or 1
@@ -143,7 +159,14 @@ def scores_of(*, metrics: Sequence[Column], tasks: Sequence[TaskRow], results: M
             upper[metric.key] = np.full(len(tasks), np.nan)
             upper[metric.key][places] = np.array(counted(column=metric, results=scored, upper=True), dtype=np.float64)
     outcomes = tuple(str(results[task.pk].outcome) if task.pk in results else PENDING for task in tasks)
-    return Scores(outcomes=outcomes, values=values, by_sample=tables, upper=upper)
+    repeated = {}
+    if is_alike is not None:
+        repeated = {
+            metric.key: repeated_scores(column=metric, results=scored, is_declared=is_alike)
+            for metric in metrics
+            if metric.interval is IntervalMethod.FIXED_TASKS
+        }
+    return Scores(outcomes=outcomes, values=values, by_sample=tables, upper=upper, repeated=repeated)
 
 
 def compare(*, metrics: Sequence[Column], scores: Sequence[Scores], strata: Sequence[str] = ()) -> tuple[Pair, ...]:
@@ -245,8 +268,11 @@ def _over_scenes(*, metric: Column, first: Scores, other: Scores, strata: Sequen
     differences = two - one
     common = ~np.isnan(differences).any(axis=1)
     paired = np.where(np.abs(differences[common]) <= _SAME, 0.0, differences[common])
-    known = np.asarray(strata)[common].tolist() if len(strata) else []
-    return paired_test(paired, method=metric.interval, strata=known)
+    known = np.asarray(strata)[common].tolist() if len(strata) else [""] * len(paired)
+    runs = [scores.repeated.get(metric.key) for scores in (first, other)]
+    # Where neither says how often its planner was asked, nothing can be said of runs; a single run of one is unknown.
+    repeated = None if runs == [None, None] else (runs[0] or RepeatedScores(), runs[1] or RepeatedScores())
+    return paired_test(paired, method=metric.interval, strata=known, repeated=repeated)
 
 
 def left_out(*, first: Sequence[str], other: Sequence[str]) -> dict[str, int]:

@@ -7,12 +7,15 @@ from uuid import UUID
 
 from django.db.models import F, Func, JSONField, Value
 
-from evaluator.core.suites.base import Column
+from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import Facet
+from evaluator.scoring.metrics.aggregate import TaskScore
+from evaluator.scoring.uncertainty import is_alike
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.hidden_data import NAME_OF_DATA, when_public
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState, conditions_of_board
+from leaderboard.evaluations.results.further_scores import with_further
 from leaderboard.evaluations.results.stored_rows import facts_of
 from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
@@ -183,7 +186,13 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
     results = packed_scores_and_causes(evaluations=pks, tasks={task.pk: (task.key, task.metric) for task in tasks})
     # A weighted mean of metrics has no values per task.
     metrics = tuple(column for column in suite.columns if not column.weights)
-    scores = tuple(scores_of(metrics=metrics, tasks=tasks, results=results[pk][0]) for pk in pks)
+    by_task: Mapping[UUID, Mapping[int, TaskScore]] = {pk: results[pk][0] for pk in pks}
+    alike: Mapping[UUID, bool] = {}
+    if any(metric.interval is IntervalMethod.FIXED_TASKS for metric in metrics):
+        by_task, alike = _with_runs(by_task)
+    scores = tuple(
+        scores_of(metrics=metrics, tasks=tasks, results=by_task[pk], is_alike=alike.get(pk)) for pk in pks
+    )  # fmt: skip
     return Comparison(
         metrics=metrics,
         tasks=tasks,
@@ -192,6 +201,19 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
         pairs=compare(metrics=metrics, scores=scores, strata=[task.metric for task in tasks]),
         causes=tuple([results[pk][1].get(task.pk) for task in tasks] for pk in pks),
     )
+
+
+def _with_runs(
+    results: Mapping[UUID, Mapping[int, TaskScore]],
+) -> tuple[dict[UUID, Mapping[int, TaskScore]], dict[UUID, bool]]:
+    """Results with those of further runs; and by evaluation, if it is recorded, whether its planner is declared to
+    answer alike and did. Two queries."""
+    reports = dict(Evaluation.runs.filter(pk__in=list(results)).values_list("pk", "summary__runs"))
+    alike = {pk: is_alike(report) for pk, report in reports.items() if report}
+    if not alike:
+        return dict(results), {}
+    further = with_further({pk: list(by_task.values()) for pk, by_task in results.items()})
+    return {pk: dict(zip(by_task, further[pk], strict=True)) for pk, by_task in results.items()}, alike
 
 
 _comparisons: SharedCache[tuple[tuple[UUID, ...], bool, tuple[int, int | None]], Comparison] = SharedCache(maxsize=16)

@@ -205,3 +205,33 @@ def test_a_planners_fault_is_the_worst_of_each_score_has_no_size_and_other_fault
         "BERT": [NAN] * 4,
     }.items():
         np.testing.assert_array_equal(scores.values[key], values, err_msg=key)
+
+
+FIXED = replace(OVERALL, interval=IntervalMethod.FIXED_TASKS)
+
+
+@pytest.mark.parametrize(
+    ("alike", "further", "told_apart"),
+    [(None, (), True), (True, (), True), (False, (), False), (False, (0.5, 0.5), True)],
+)
+def test_a_difference_on_a_fixed_list_counts_the_runs_of_planners(alike, further, told_apart):
+    """B is 0.05 better on each of 40 tasks and 8 scenes. What a further run says is known from 20 of them."""
+    rng, tasks = np.random.default_rng(1), make_tasks(*[("one",)] * 40)
+    noise = rng.normal(0.0, 0.01, (2, 40, 8))
+
+    def arranged(number, level):
+        results = {
+            task.pk: TaskScore(
+                str(task.pk), "m", Outcome.SCORED, level, samples=tuple(level + noise[number, place]),
+                further=tuple(TaskScore(str(task.pk), "m", Outcome.SCORED, one) for one in further if place < 20),
+            )
+            for place, task in enumerate(tasks)
+        }  # fmt: skip
+        return scores_of(metrics=[FIXED], tasks=tasks, results=results, is_alike=alike)
+
+    (pair,) = compare(metrics=[FIXED], scores=[arranged(0, 0.45), arranged(1, 0.5)])
+    (found,) = pair.differences
+    if alike is False and not further:
+        assert (found.p_value, found.difference.ends) == (None, None)
+    else:
+        assert (found.p_value < 0.05) == told_apart, found.p_value
