@@ -67,6 +67,7 @@ BUNDLED = (
         name="identity",
         description="The test inputs as outputs: what changing nothing is worth.",
         make=IdentityPlanner,
+        is_floor=True,
         is_named_by_suites=True,
     ),
     BundledEntry(

@@ -85,6 +85,7 @@ SUITES = (
     *(step_by_step(entry, caption="image_captioning") for entry in (_WORLD, _TOOL100, _TOOL2K)),
 )
 FETCHING = "evaluator.controlllm.commands"
+ATTACKS = "evaluator.controlllm.attacks"
 STRATEGIES = (
     "evaluator.controlllm.strategies", "evaluator.controlllm.baselines.hugginggpt",
     "evaluator.controlllm.baselines.gpt4tools", "evaluator.controlllm.baselines.visprog",

@@ -29,6 +29,8 @@ class BundledEntry:
     """Whether it is trained on gold plans of public requests."""
     is_further_seed: bool = False
     """Whether it repeats another planner with a further seed: five seeds show the share of chance in a score."""
+    is_floor: bool = False
+    """Whether it answers without planning: what scores without understanding a request are compared with."""
 
     @property
     def suites(self) -> tuple[str, ...]:

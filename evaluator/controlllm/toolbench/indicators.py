@@ -4,13 +4,13 @@ Each metric is an indicator of one plan; a suite's figure is its mean. In the pa
 states the rules for what the paper leaves open.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
 from evaluator.controlllm.toolbench.goals.goal import Goal, Matching
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Settle, Verdict, leave_undecided, some
-from evaluator.controlllm.toolbench.terms import CallTerm, ReadCall, interpret, normal_reference
+from evaluator.controlllm.toolbench.terms import CallTerm, LiteralTerm, ReadCall, Term, interpret, normal_reference
 from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import Column
 from evaluator.core.tools.types import Catalogue, ResourceType
@@ -86,6 +86,8 @@ def judge_plan(
     ]
     conflicts = _conflicts(calls=calls, catalogue=catalogue)
     unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle, answers=answers)
+    if answers is None and not unmet:
+        unmet = _guesses(calls=calls, goal=goal, settle=settle)
     doubts = [f"undecided whether “{pair.given}” means “{pair.wanted}”: {pair.why}" for pair in undecided]
     return Judgement(
         IR=int(bool(irrelevant)),
@@ -157,6 +159,67 @@ def _unmet(
         elif verdict is Verdict.UNDECIDED:
             undecided |= matching.undecided
     return unmet, tuple(undecided)
+
+
+def _guesses(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> list[str]:
+    """The results by which a plan guesses, as sentences. Otherwise a plan with every result would solve every request.
+
+    The results of a plan are those that no step takes. Of those that meet no part, for each part one may be made
+    without a new text of what meets a part, such as the picture with the boxes that were counted, and one may be
+    undecided. The others are a detour if they take less than half as many calls as what meets the parts, and share none
+    with it. So no two guesses can both pay: each would be more than a detour beside the other.
+    """
+    by_number = {call.number: call for call in calls if call.known}
+    by_output = {id(term): call.number for call in by_number.values() for term in call.outputs}
+    makers = {
+        number: {by_output[id(term)] for term in _terms(call) if id(term) in by_output}
+        for number, call in by_number.items()
+    }
+    verdicts = {number: _verdict(call, goal=goal, settle=settle) for number, call in by_number.items()}
+    # Without a decided output, the goal is met by undecided ones.
+    best = Verdict.SAME if Verdict.SAME in verdicts.values() else Verdict.UNDECIDED
+    needed = _with_makers({number for number, verdict in verdicts.items() if verdict is best}, makers=makers)
+    added, doubtful, others = list[int](), list[int](), list[int]()
+    for number in sorted(by_number.keys() - set[int]().union(*makers.values())):
+        own = _with_makers({number}, makers=makers)
+        has_text = any(isinstance(term, LiteralTerm) for each in own - needed for term in _terms(by_number[each]))
+        if verdicts[number] is not Verdict.DIFFERENT:
+            doubtful += [number] if verdicts[number] is Verdict.UNDECIDED else []
+        elif own & needed and not has_text:
+            added.append(number)
+        else:
+            others.append(number)
+    most = len(goal.parts)
+    wrong = [*added[most:], *doubtful[most:]]
+    aside = _with_makers(set(others), makers=makers)
+    if aside & needed or 2 * len(aside) >= len(needed):
+        wrong += others
+    return [
+        f"step {number} ({by_number[number].step.tool}): its result was not asked for, and a plan that gives many "
+        "answers solves nothing"
+        for number in sorted(wrong)
+    ]
+
+
+def _verdict(call: ReadCall, *, goal: Goal, settle: Settle) -> Verdict:
+    """Whether an output of a call meets a part."""
+    matching = Matching(goal=goal, settle=settle)
+    return some(matching.met_by(part=part.number, term=term) for part in goal.parts for term in call.outputs)
+
+
+def _with_makers(numbers: Set[int], *, makers: Mapping[int, Set[int]]) -> set[int]:
+    """The calls with these numbers and all that they depend on."""
+    found, waiting = set[int](), list(numbers)
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            waiting += makers[number]
+    return found
+
+
+def _terms(call: ReadCall) -> list[Term]:
+    return [read.term for read in call.arguments.values()]
 
 
 _graded = partial(Column, indicator=True)

@@ -5,6 +5,7 @@ tuple `SUITES` and `PUBLISHED`, the year, month and day of the paper. It may hav
 
 - `STRATEGIES`, names of modules with a tuple of the same name (`evaluator.planners.strategies.registry`),
 - `BUNDLED`, the name of a module with a tuple of the same name of planners (`evaluator.planners.anchors`),
+- `ATTACKS`, the name of a module with a tuple of the same name of attacks (`evaluator.planners.attacks`),
 - `FETCHING`, the name of a module with a mapping `RELEASED`, which `planarena suites fetch` uses: from the name of a
   benchmark to the function that fetches its released files.
 

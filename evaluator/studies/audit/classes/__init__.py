@@ -1,0 +1,1 @@
+"""The classes of flaws, a module each, with a `FLAW`."""
