@@ -47,3 +47,4 @@ SUITES = (
 FETCHING = "evaluator.arc.commands"
 STRATEGIES = ("evaluator.arc.strategies",)
 BUNDLED = "evaluator.arc.anchors"
+ATTACKS = "evaluator.arc.attacks"

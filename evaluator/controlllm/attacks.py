@@ -89,8 +89,8 @@ def _wrong_texts(task: ToolTask, *, wanted: str) -> Iterator[str]:
 def _additions(task: ToolTask, *, wanted: str) -> Sequence[str]:
     """What may be added to a wrong text: endings, and words of the request that are not wanted."""
     taken = set(base_forms(wanted))
-    words = [word for word in re.findall(r"[^\W\d_]{3,}", without_names(task.text).lower())]
-    return [*_ENDINGS, *(word for word in dict.fromkeys(words) if not set(base_forms(word)) & taken)]
+    words = dict.fromkeys(re.findall(r"[^\W\d_]{3,}", without_names(task.text).lower()))
+    return [*_ENDINGS, *(word for word in words if not set(base_forms(word)) & taken)]
 
 
 class _Edited:
@@ -179,7 +179,7 @@ ATTACKS = (
         "weak-matching",
         Attack(
             name="wrong texts, edited for the network",
-            description="Gives the right tools wrong texts, with up to three words added until the network accepts them.",
+            description="Gives the right tools wrong texts, with up to three words added that the network likes best.",
             make=lambda target: PlansOf("edited", _Edited(target)),
             knows=Knowledge.TOOLS,
             applies=on_judged_texts,

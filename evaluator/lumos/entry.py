@@ -86,4 +86,5 @@ SUITES = (
     ),
 )  # fmt: skip
 FETCHING = "evaluator.lumos.commands"
+ATTACKS = "evaluator.lumos.attacks"
 STRATEGIES = ("evaluator.lumos.strategies.strategy",)

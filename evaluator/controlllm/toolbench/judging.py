@@ -11,8 +11,11 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
+from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
+from evaluator.controlllm.toolbench.meaning.lexicon import plain_words, words_of_prompts
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
+from evaluator.controlllm.toolbench.meaning.words import names_thing
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
 from evaluator.core.planner import MAX_ALTERNATIVES
@@ -193,7 +196,8 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
     """Settle the pairs of one plan by the shipped network, and what it leaves undecided by an arbiter, if there is one.
 
     The network gets no text that is the whole request or names a file: the tool has no file but its own, and is asked
-    for one thing.
+    for one thing. It also gets no text that names a thing where the whole picture is to be described or listed: some
+    turnips are no description, which it does not know for certain.
     Only the first `MOST_PAIRS` pairs are submitted; the others stay undecided. That bounds the cost of a plan.
     """
     settled: dict[Pair, Settled] = dict.fromkeys(undecided[:MOST_PAIRS], Settled(verdict="undecided"))
@@ -203,7 +207,7 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
         open_pairs = [
             pair
             for pair, answer in settled.items()
-            if answer.verdict == "undecided" and not (who == "network" and _repeats(request, text=pair.given))
+            if answer.verdict == "undecided" and not (who == "network" and _is_withheld(pair, request=request))
         ]
         if decider is None or not open_pairs:
             continue
@@ -213,6 +217,20 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
         for pair, answer in zip(open_pairs, decider.settle(questions), strict=True):
             settled[pair] = replace(answer, by="" if answer.verdict == "undecided" else who)
     return settled
+
+
+def _is_withheld(pair: Pair, *, request: str) -> bool:
+    """Whether the network is not asked about a pair."""
+    return _repeats(request, text=pair.given) or _names_thing_for_all(pair, request=request)
+
+
+def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
+    """Whether all that a picture shows is wanted, and a thing is given that neither what is wanted nor the request
+    names."""
+    if not any(compare_intent(pair.wanted, intent, "")[0] is Verdict.SAME for intent in (Intent.DESCRIBE, Intent.LIST)):
+        return False
+    plain = plain_words() | words_of_prompts() | set(base_forms(f"{pair.wanted} {request}"))
+    return any(names_thing(word) for word in base_forms(pair.given) if word not in plain)
 
 
 def _repeats(request: str, *, text: str) -> bool:

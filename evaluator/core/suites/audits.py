@@ -4,6 +4,7 @@
 """
 
 from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -105,5 +106,14 @@ def audit_of(slug: str) -> Audit | None:
     Raises:
         LookupError: there is no such suite.
     """
-    path = folder_of(slug) / "audits" / f"{slug}.json"
+    path = published_file(slug)
     return Audit.model_validate_json(path.read_bytes()) if path.is_file() else None
+
+
+def published_file(slug: str) -> Path:
+    """Where the audit of a suite is published.
+
+    Raises:
+        LookupError: there is no such suite.
+    """
+    return folder_of(slug) / "audits" / f"{slug}.json"

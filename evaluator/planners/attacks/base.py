@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite
@@ -94,7 +94,7 @@ class Flaw:
 NO_TIME = PlannerCall(seconds=0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PlansOf:
     """Answers each request with the plan that a function makes of it."""
 
@@ -106,7 +106,7 @@ class PlansOf:
         return PlannerReply(plan=self.make(request), alternatives=tuple(self.alternatives(request)), call=NO_TIME)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AnswersOf:
     """Answers the first turn of each episode with the text that a function makes of the request."""
 
@@ -122,7 +122,7 @@ class AnswersOf:
         return TurnReply(response=TurnResponse(answer=self.make(request)), call=NO_TIME)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ActionsOf:
     """Runs actions in the first turn of each episode and ends it, so that the last result is the answer."""
 
@@ -139,6 +139,6 @@ class ActionsOf:
         return TurnReply(response=response, call=NO_TIME)
 
 
-def empty_plan() -> JsonValue:
+def empty_plan() -> dict[str, Any]:
     """A plan without steps and answers."""
     return {"steps": [], "answers": []}

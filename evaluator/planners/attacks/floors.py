@@ -3,19 +3,32 @@
 Attacks are compared with the best of them.
 """
 
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from evaluator.core.planner import OfferedTool, Planner, PlannerRequest
 from evaluator.core.plans.model import Plan, Step, plan_to_json
+from evaluator.core.suites.base import Suite, Task
 from evaluator.core.turns import TurnPlanner
 from evaluator.planners.ablations import with_texts
+from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.attacks.base import Knowledge, PlansOf, Target, on_judged_texts
-from evaluator.planners.attacks.public_plans import MostFrequent, literals_of
+from evaluator.planners.attacks.public_plans import (
+    MostFrequent,
+    Shape,
+    literals_of,
+    plan_from,
+    shape_of,
+    shape_of_task,
+)
 from evaluator.planners.bundled import BUNDLED
 
 _NAME = re.compile(r"\S+\.\w{2,4}\b")
+_SEEDS = 5
+"""Random planners, so that an attack is no better for being lucky once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +47,45 @@ def floors(target: Target, *, knows: Knowledge) -> tuple[Floor, ...]:
 def _of_requests(target: Target) -> Iterator[Floor]:
     for entry in BUNDLED.values():
         if entry.is_floor and entry.understands(target.public.slug):
-            yield Floor(name=entry.name, make=lambda target, make=entry.make: make(target.asked))
+            yield Floor(name=entry.name, make=partial(_bundled, entry=entry))
     yield Floor(name="most-frequent", make=lambda target: PlansOf("most-frequent", MostFrequent(target.public.tasks)))
+    for seed in range(_SEEDS):
+        name = f"any-public-plan/{seed + 1}"
+        yield Floor(name=name, make=partial(_any_public, seed=seed))
     if on_judged_texts(target):
         for tool in target.public.catalogue.tools.values():
             kinds = [str(kind) for kind in tool.inputs.values()]
             if kinds.count("text") == 1 and set(kinds) - {"text"} <= {"image", "video", "audio"}:
                 name = f"copied-to-{tool.name}"
-                yield Floor(name=name, make=lambda _, name=name, tool=tool.name: PlansOf(name, copying(tool)))
+                yield Floor(name=name, make=partial(_copying, tool=tool.name))
+
+
+def _bundled(target: Target, *, entry: BundledEntry) -> Planner:
+    return entry.make(target.asked)
+
+
+def _any_public(target: Target, *, seed: int) -> Planner:
+    return PlansOf("any", AnyPublic(target.public, seed=seed))
+
+
+def _copying(target: Target, *, tool: str) -> Planner:
+    del target
+    return PlansOf(tool, copying(tool))
+
+
+class AnyPublic:
+    """The gold plan of a random public request with the same types of inputs and answers: what chance is worth."""
+
+    def __init__(self, suite: Suite, *, seed: int) -> None:
+        self._seed = seed
+        self._tasks: dict[Shape, list[Task]] = {}
+        for task in suite.tasks:
+            self._tasks.setdefault(shape_of_task(task), []).append(task)
+
+    def __call__(self, request: PlannerRequest) -> object:
+        rng = random.Random(f"{self._seed}/{request.task.id}")  # noqa: S311 - not for secrets
+        tasks = self._tasks.get(shape_of(request))
+        return plan_from(rng.choice(tasks) if tasks else None, request=request)
 
 
 def copying(tool: str) -> Callable[[PlannerRequest], object]:
@@ -72,7 +116,7 @@ def without_names(text: str) -> str:
 
 
 def _with_tools() -> Iterator[Floor]:
-    yield Floor(name="one word as every text", make=lambda target: with_every_text(target, text="thing"))
+    yield Floor(name="one word as every text", make=partial(with_every_text, text="thing"))
 
 
 def with_every_text(target: Target, *, text: str) -> Planner:

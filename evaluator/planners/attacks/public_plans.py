@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.suites.base import Task
@@ -41,7 +41,7 @@ def renamed(plan: Plan, *, task: Task, request: PlannerRequest) -> Plan:
     )
 
 
-def plan_from(task: Task | None, *, request: PlannerRequest) -> JsonValue:
+def plan_from(task: Task | None, *, request: PlannerRequest) -> dict[str, Any]:
     """The gold plan of a public task for a request; an empty plan without one."""
     if task is None or task.gold is None:
         return empty_plan()
@@ -54,7 +54,7 @@ class MostFrequent:
     def __init__(self, tasks: Sequence[Task]) -> None:
         self._tasks = _most_frequent(tasks)
 
-    def __call__(self, request: PlannerRequest) -> JsonValue:
+    def __call__(self, request: PlannerRequest) -> dict[str, Any]:
         task = self._tasks.get(shape_of(request))
         if task is None or task.gold is None:
             return empty_plan()

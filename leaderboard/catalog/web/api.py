@@ -9,6 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluator.core.suites.audits import AuditedFlaw
+from leaderboard.catalog.audits import published_audit
 from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite, Task
 from leaderboard.catalog.web.named import suite_named
 from leaderboard.evaluations.visibility import not_shared, sees_gold
@@ -43,7 +45,46 @@ class ConditionsOutput(serializers.Serializer[Any]):
     "description": "Requests on images and texts whose plans are executed.",
     "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
     "idle_tools": [],
+    "audit": {
+        "split": "hidden", "column": "overall", "tasks": 32, "gold": 0.91, "flaws": [{
+            "name": "scoring-gaps", "title": "Gaps in the scores", "attacks": 9, "best": "2 guesses", "score": 0.31,
+            "floor": "no-op", "points": 0.4, "breach": "", "inherent": "",
+        }],
+    },
 })  # fmt: skip
+class AuditedFlawOutput(serializers.Serializer[Any]):
+    """The best attack of one class of flaws."""
+
+    name = serializers.CharField(read_only=True)
+    title = serializers.CharField(read_only=True)
+    attacks = serializers.SerializerMethodField(help_text="Number of attacks that apply to the suite.")
+    best = serializers.CharField(source="best.name", read_only=True, default="", help_text="Name of the best attack.")
+    score = serializers.FloatField(source="best.score", read_only=True, default=None, allow_null=True)
+    floor = serializers.CharField(source="best.floor", read_only=True, default="", help_text="Name of the best floor.")
+    points = serializers.FloatField(
+        source="best.points", read_only=True, default=None, allow_null=True,
+        help_text="100 times the distance to the floor; 100 after a breach. Null: no attack applies.",
+    )  # fmt: skip
+    breach = serializers.CharField(source="best.breach", read_only=True, default="")
+    inherent = serializers.CharField(
+        source="best.inherent", read_only=True, default="", help_text="Why a gain is no flaw that could be mended."
+    )
+
+    def get_attacks(self, flaw: AuditedFlaw) -> int:
+        """The number of attacks."""
+        return len(flaw.attacks)
+
+
+class AuditOutput(serializers.Serializer[Any]):
+    """How much planners score that try to score without solving."""
+
+    split = serializers.CharField(read_only=True)
+    column = serializers.CharField(read_only=True, help_text="Key of the column.")
+    tasks = serializers.IntegerField(read_only=True)
+    gold = serializers.FloatField(read_only=True, help_text="Score of the gold plans on the same tasks.")
+    flaws = AuditedFlawOutput(many=True, read_only=True)
+
+
 class SuiteOutput(ModelOutput[Suite]):
     """A suite."""
 
@@ -53,9 +94,20 @@ class SuiteOutput(ModelOutput[Suite]):
         help_text="Names of the offered tools that are relevant in no task; empty where that is not known.",
     )
 
+    audit = serializers.SerializerMethodField(help_text="The audit of this version; null: none is published.")
+
     class Meta:
         model = Suite
-        fields = ["slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks", "idle_tools"]
+        fields = [
+            "slug", "version", "digest", "title", "description", "conditions", "metrics", "tasks", "idle_tools",
+            "audit",
+        ]  # fmt: skip
+
+    @extend_schema_field(AuditOutput(allow_null=True))
+    def get_audit(self, suite: Suite) -> dict[str, Any] | None:
+        """The audit."""
+        found = published_audit(suite)
+        return None if found is None else AuditOutput(found).data
 
 
 class SuitesView(Selected, ListView[Suite]):

@@ -10,6 +10,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
 from evaluator.core.records import SampleResult
+from evaluator.core.suites.audits import MOST_POINTS, Audit
 from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.base import Task as LibraryTask
 from evaluator.core.suites.metadata import Metadata, MetadataError, datasheet, metadata_of
@@ -20,6 +21,7 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.eligible import published
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
+from leaderboard.catalog.audits import published_audit
 from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.web.task_list import Heading, SuiteTask, TaskSelection, difficulties, heading, select_tasks
@@ -139,6 +141,8 @@ class SuitePage(NamedTuple):
     shown_in: Mapping[str, Any] | None
     """The row of the board whose evaluation the tasks link to."""
     has_reported: bool
+    audit: Audit | None
+    """How much is scored without solving, on this version of the suite."""
 
     @property
     def first_filters(self) -> list[Filter]:
@@ -191,6 +195,7 @@ def gathered_page(*, suite: Suite, board: Snapshot | None, parameters: Mapping[s
         datasheet=_datasheet(library) if library else "",
         shown_in=shown_in,
         has_reported=bool(reference_tables(suite.slug)),
+        audit=published_audit(suite),
     )
 
 
@@ -254,8 +259,11 @@ def suite_page(request: HttpRequest, suite: str) -> HttpResponse:
 
     def make() -> HttpResponse:
         page = gathered_page(suite=found, board=board, parameters=request.GET.dict())
-        return render(request, "catalog/suite.html", {"suite": found, "board": board, "page": page})
+        return render(
+            request, "catalog/suite.html", {"suite": found, "board": board, "page": page, "most_points": MOST_POINTS}
+        )
 
     parts = [found.digest, found.title, found.description, found.metrics, found.scoring, found.task_facets]
-    parts += [board and [board.pk, board.digest], reference_digest(suite)]
+    audit = published_audit(found)
+    parts += [board and [board.pk, board.digest], reference_digest(suite), audit and audit.model_dump(mode="json")]
     return tagged_page(request=request, parts=parts, make=make)

@@ -121,6 +121,17 @@ def are_apart(word: str, other: str) -> bool:
     return first.isdisjoint(second) or first == second == {"animal"}
 
 
+@lru_cache(maxsize=65536)
+def names_thing(word: str) -> bool:
+    """Whether a word surely names a thing, an animal or a person: it is a noun only, or nearly always."""
+    usual = usual_sense(word)
+    if usual is not None:
+        return usual.part is PartOfSpeech.NOUN and domain_of(usual) in CONCRETE
+    return (
+        all(sense.part is PartOfSpeech.NOUN for sense in senses_of(word)) and frozenset() < _domains(word) <= CONCRETE
+    )
+
+
 def is_animal(word: str) -> bool:
     """Whether a word surely names an animal."""
     return _domains(word) == {"animal"}

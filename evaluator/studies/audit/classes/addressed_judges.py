@@ -1,5 +1,7 @@
 """Do texts of a plan that speak to its judge change the verdict?"""
 
+from functools import partial
+
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.abstaining import abstention
 from evaluator.planners.attacks.base import (
@@ -46,7 +48,7 @@ FLAW = Flaw(
             Attack(
                 name=f"orders as texts {number}",
                 description=f"Gives the right tools `{order}` as every text.",
-                make=lambda target, order=order: with_every_text(target, text=order),
+                make=partial(with_every_text, text=order),
                 knows=Knowledge.TOOLS,
                 applies=on_whole_plans,
             )

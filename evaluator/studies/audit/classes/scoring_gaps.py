@@ -3,10 +3,11 @@
 import itertools
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.planner import MAX_ALTERNATIVES, PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.plans.literals import MAX_STEPS
 from evaluator.core.records import Reason
 from evaluator.planners.attacks.base import NO_TIME, Attack, Flaw, PlansOf, Target, on_judged_texts, on_whole_plans
@@ -101,8 +102,7 @@ class Guesses:
                 continue
             seen.add(tools)
             plan = MostFrequent([task])(request)
-            if isinstance(plan, dict):
-                found.append(plan)
+            found.append(plan)
         return found[: self._count]
 
 
@@ -136,12 +136,29 @@ class _Withholding:
         return PlannerReply(plan=self._make(request), call=NO_TIME)
 
 
-def _all_answers(request: PlannerRequest, *, plan: object) -> object:
-    """A plan with all that there is as its answers."""
-    assert isinstance(plan, dict)
-    steps: Sequence[dict[str, Any]] = plan["steps"]
-    names = [name for step in steps for name in step["outputs"].values()]
-    return {**plan, "answers": [*names, *(f"${name}" for name in request.task.resources)]}
+def _all_tools(target: Target, *, steps: int) -> PlansOf:
+    return PlansOf("all tools", AllTools(target, steps=steps))
+
+
+def _guesses(target: Target, *, count: int) -> PlansOf:
+    return PlansOf("guesses", Guesses(target, count=count))
+
+
+def _with_alternatives(target: Target) -> PlansOf:
+    guesses = Guesses(target, count=MAX_ALTERNATIVES)
+    return PlansOf("alternatives", MostFrequent(target.public.tasks), alternatives=guesses.plans)
+
+
+def _with_all_answers(target: Target) -> PlansOf:
+    """The most frequent plan with all that there is as its answers."""
+    most_frequent = MostFrequent(target.public.tasks)
+
+    def plan(request: PlannerRequest) -> object:
+        found = most_frequent(request)
+        names = [name for step in found["steps"] for name in step["outputs"].values()]
+        return {**found, "answers": [*names, *(f"${name}" for name in request.task.resources)]}
+
+    return PlansOf("all answers", plan)
 
 
 def _both(request: PlannerRequest) -> object:
@@ -160,7 +177,7 @@ FLAW = Flaw(
             Attack(
                 name=f"all tools, {steps} steps",
                 description=f"Calls tools with all that fits, words of the request included, in up to {steps} steps.",
-                make=lambda target, steps=steps: PlansOf("all tools", AllTools(target, steps=steps)),
+                make=partial(_all_tools, steps=steps),
                 applies=on_whole_plans,
                 is_slow=steps not in (5, MAX_STEPS),
             )
@@ -170,7 +187,7 @@ FLAW = Flaw(
             Attack(
                 name=f"{count} guesses",
                 description=f"Puts {count} plans of public requests with the same inputs into one plan.",
-                make=lambda target, count=count: PlansOf("guesses", Guesses(target, count=count)),
+                make=partial(_guesses, count=count),
                 applies=on_whole_plans,
                 is_slow=count not in (2, 30),
             )
@@ -179,20 +196,13 @@ FLAW = Flaw(
         Attack(
             name="guesses as alternatives",
             description="Gives four further plans beside the most frequent one.",
-            make=lambda target: PlansOf(
-                "alternatives",
-                MostFrequent(target.public.tasks),
-                alternatives=lambda request, guesses=Guesses(target, count=4): guesses.plans(request),
-            ),
+            make=_with_alternatives,
             applies=on_judged_texts,
         ),
         Attack(
             name="all answers",
             description="Names every result and every input of the most frequent plan as the answers.",
-            make=lambda target: PlansOf(
-                "all answers",
-                lambda request, plan=MostFrequent(target.public.tasks): _all_answers(request, plan=plan(request)),  # type: ignore[misc]
-            ),
+            make=_with_all_answers,
             applies=on_whole_plans,
         ),
         Attack(

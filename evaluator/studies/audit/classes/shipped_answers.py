@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerRequest
@@ -28,10 +28,10 @@ class _ByText:
         self._folded = folded
         self._tasks = {self._key(task.text, names=task.resources): task for task in suite.tasks}
 
-    def _key(self, text: str, *, names: object) -> str:
+    def _key(self, text: str, *, names: Iterable[str]) -> str:
         if not self._folded:
             return text
-        for name in sorted(names if isinstance(names, dict) else dict.fromkeys(map(str, names)), key=len):  # type: ignore[call-overload]
+        for name in sorted(names, key=len, reverse=True):
             text = text.replace(name, " ")
         return " ".join(_WORD.findall(text.casefold()))
 
@@ -100,7 +100,7 @@ FLAW = Flaw(
         ),
         Attack(
             name="published wordings",
-            description="Takes the gold plan of the public request with the same words, whatever its files and numbers.",
+            description="Takes the gold plan of the public request with the same words, whatever its numbers.",
             make=lambda target: PlansOf("wordings", _ByText(target.public, folded=True)),
             inherent=_is_published,
         ),

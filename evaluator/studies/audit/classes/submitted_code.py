@@ -2,6 +2,7 @@
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from evaluator.core.planner import PlannerRequest
@@ -36,10 +37,15 @@ def _as_call(code: str) -> Callable[[PlannerRequest], object]:
     def plan(request: PlannerRequest) -> object:
         tool = request.tools[0]
         inputs = dict.fromkeys(tool.inputs, code)
-        steps = [{"id": code, "tool": tool.name, "inputs": inputs, "outputs": {name: code for name in tool.outputs}}]
+        steps = [{"id": code, "tool": tool.name, "inputs": inputs, "outputs": dict.fromkeys(tool.outputs, code)}]
         return {"steps": steps, "answers": [code]}
 
     return plan
+
+
+def _planning(target: Target, *, make: Callable[[str], Callable[[PlannerRequest], object]], code: str) -> PlansOf:
+    del target
+    return PlansOf("code", make(code))
 
 
 def _actions(target: Target) -> ActionsOf:
@@ -61,7 +67,7 @@ FLAW = Flaw(
             Attack(
                 name=f"code as {words} {number}",
                 description=f"Answers with `{code.replace(str(_TRACE), 'FILE')}` {where}.",
-                make=lambda _, make=make, code=code: PlansOf("code", make(code)),
+                make=partial(_planning, make=make, code=code),
                 breach=_breach,
             )
             for number, code in enumerate(_CODE, start=1)
@@ -73,7 +79,7 @@ FLAW = Flaw(
         Attack(
             name="code as texts",
             description="Gives code as every text of the right tools.",
-            make=lambda target: with_every_text(target, text=_CODE[0]),
+            make=partial(with_every_text, text=_CODE[0]),
             knows=Knowledge.TOOLS,
             applies=lambda target: not target.in_turns,
             breach=_breach,

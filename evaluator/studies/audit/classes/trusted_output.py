@@ -8,7 +8,7 @@ from evaluator.core.turns import TurnRequest
 from evaluator.planners.attacks.base import AnswersOf, Attack, Flaw, PlansOf, Target, on_answers, on_whole_plans
 from evaluator.planners.attacks.public_plans import MostFrequent
 
-_CLAIMS = {
+_CLAIMS: dict[str, Any] = {
     "score": 1.0, "outcome": "scored", "indicators": {"SE": 1.0, "exact": 1.0, "accuracy": 1.0, "solved": 1.0},
     "gold": True, "valid": True, "confidence": 1.0,
 }  # fmt: skip
@@ -62,12 +62,7 @@ class _Claimed:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         call = PlannerCall(seconds=0.0, prompt_tokens=0, completion_tokens=0)
-        return PlannerReply(plan={**self._plan(request), **_CLAIMS}, call=call, notes={"score": 1.0, "SE": 1.0})
-
-    def _plan(self, request: PlannerRequest) -> dict[str, Any]:
-        plan = self._make(request)
-        assert isinstance(plan, dict)
-        return plan
+        return PlannerReply(plan=self._make(request), call=call, notes=_CLAIMS)
 
 
 FLAW = Flaw(
@@ -83,7 +78,7 @@ FLAW = Flaw(
         ),
         Attack(
             name="claimed usage",
-            description="Gives the most frequent plan with fields and notes that claim a score.",
+            description="Gives the most frequent plan with notes that claim a score.",
             make=_Claimed,
             applies=on_whole_plans,
         ),

@@ -1,6 +1,7 @@
 """Do texts match that do not say what is wanted?"""
 
 import re
+from functools import partial
 
 from evaluator.core.planner import PlannerRequest
 from evaluator.planners.attacks.base import AnswersOf, Attack, Flaw, Knowledge, Target, on_answers, on_whole_plans
@@ -29,9 +30,16 @@ def _all_words(request: PlannerRequest) -> str:
     return ", ".join(dict.fromkeys(words))
 
 
-def _joined(target: Target) -> str:
+def _answering(target: Target, *, value: str) -> AnswersOf:
+    del target
+    return AnswersOf("value", lambda _: value)
+
+
+def _joined(target: Target) -> AnswersOf:
     """The most frequent words of the training answers, in one text."""
-    return " or ".join(dict.fromkeys((target.public.majority() if target.public.majority else {}).values()))
+    answers = target.public.majority() if target.public.majority else {}
+    text = " or ".join(dict.fromkeys(answers.values()))
+    return AnswersOf("frequent", lambda _: text)
 
 
 FLAW = Flaw(
@@ -43,7 +51,7 @@ FLAW = Flaw(
             Attack(
                 name=f"empty text: {name}",
                 description=f"Gives the right tools `{text.strip()}` as every text.",
-                make=lambda target, text=text: with_every_text(target, text=text),
+                make=partial(with_every_text, text=text),
                 knows=Knowledge.TOOLS,
                 applies=on_whole_plans,
             )
@@ -53,7 +61,7 @@ FLAW = Flaw(
             Attack(
                 name=f"number that is none: {value or 'nothing'}",
                 description=f"Answers each task with `{value}`.",
-                make=lambda _, value=value: AnswersOf("value", lambda _: value),
+                make=partial(_answering, value=value),
                 applies=on_answers,
             )
             for value in _VALUES
@@ -73,7 +81,7 @@ FLAW = Flaw(
         Attack(
             name="all frequent answers",
             description="Answers with the most frequent answers of all kinds of tasks, joined by `or`.",
-            make=lambda target: AnswersOf("frequent", lambda _, text=_joined(target): text),  # type: ignore[misc]
+            make=_joined,
             applies=on_answers,
         ),
         Attack(
