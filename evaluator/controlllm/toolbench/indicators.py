@@ -18,6 +18,8 @@ from evaluator.scoring.metrics.planning import PlanProfile, compare, depth
 
 INDICATORS = ("IR", "NR", "HR", "CR", "SE")
 LOWER_IS_BETTER = frozenset({"IR", "HR"})
+UNASKED = "its result was not asked for"
+"""In the reason for SE = 0 of plans that guess."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +197,7 @@ def _guesses(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> list[s
     if aside & needed or 2 * len(aside) >= len(needed):
         wrong += others
     return [
-        f"step {number} ({by_number[number].step.tool}): its result was not asked for, and a plan that gives many "
-        "answers solves nothing"
+        f"step {number} ({by_number[number].step.tool}): {UNASKED}, and a plan that gives many answers solves nothing"
         for number in sorted(wrong)
     ]
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from evaluator.controlllm.toolbench.goals.goal import Goal, says
 from evaluator.controlllm.toolbench.goals.gold import spelled_out
 from evaluator.controlllm.toolbench.goals.parts import AnyText, File, From, Literal, OneOf, Pattern, Using
+from evaluator.controlllm.toolbench.indicators import UNASKED
 from evaluator.controlllm.toolbench.meaning.sentences import LONGEST
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 from evaluator.core.plans.model import Plan, Step
@@ -54,9 +55,10 @@ def nearest_plans(
         return RightPlans(plans=())
     nearest = _Nearest(goal=goal, plan=plan, files=files, catalogue=catalogue)
     right = nearest.plan([nearest.value(part.number) for part in goal.parts])
+    guesses = UNASKED in record.explanations.get("SE", "")
     return RightPlans(
-        plans=(right,), harmless=goal.relevant, is_sufficient=record.indicators.get("SE") == 1.0,
-        with_answers=executed, in_written_order=not executed,
+        plans=(right,), harmless=frozenset() if guesses else goal.relevant,
+        is_sufficient=record.indicators.get("SE") == 1.0, with_answers=executed, in_written_order=not executed,
     )  # fmt: skip
 
 

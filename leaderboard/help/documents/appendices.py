@@ -6,8 +6,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from evaluator.cli.audit import tables
 from evaluator.cli.main import program
 from evaluator.core.commands.lazy import Unloaded
+from evaluator.core.suites.audits import audit_of
 from evaluator.core.suites.metadata import MetadataError, datasheet
 from evaluator.core.suites.registry import suite_names, suite_of
 
@@ -79,6 +81,12 @@ def model_cards() -> str:
     return "\n".join(_demoted(_demoted(path.read_text(encoding="utf-8"))) for path in cards)
 
 
+def audits() -> str:
+    """The published audits of all available suites."""
+    found = [audit for slug in suite_names() if (audit := audit_of(slug)) is not None]
+    return "\n\n".join(f"### {audit.suite}\n\n{next(tables(audit)).markdown()}" for audit in found)
+
+
 def _demoted(text: str) -> str:
     """Markdown with each heading one level lower."""
     return re.sub(r"^(#+ )", r"#\1", text, flags=re.M)
@@ -87,6 +95,7 @@ def _demoted(text: str) -> str:
 APPENDICES: Mapping[str, Callable[[], str]] = {
     "cli": command_reference,
     "suites": datasheets,
+    "audit": audits,
     "paper-profile": model_cards,
 }
 """By chapter."""

@@ -131,6 +131,9 @@ GROUPS: Sequence[Group] = (
                 "What the figures mean",
                 "Whether the measures rank good plans above bad ones, and whether results repeat.",
             ),
+            Chapter(
+                "audit", "Audits", "How much planners score that try to score without solving, and what that blocks."
+            ),
         ),
     ),
     Group(

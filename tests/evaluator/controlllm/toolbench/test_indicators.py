@@ -367,3 +367,33 @@ def test_agreement_with_the_gold_plan_counts_as_multisets():
     assert depth(gold) == 3
     twice = plan(DETECT, DETECT)
     assert agreement(plan=twice, gold=twice, is_right=True).node_f1 == 1.0
+
+
+# --- plans that guess ---
+
+ASK = ("image_question_answering", {"image": "yard_image.png", "text": "How many kittens are there?"})
+COUNTED = [DETECT, SELECT, ("count_objects", {"bbox_list": "#1"})]
+CAPTION = ("image_captioning", {"image": "yard_image.png"})
+
+
+@pytest.mark.parametrize(
+    ("calls", "solves"),
+    [
+        pytest.param([*COUNTED, ASK], 1, id="two right answers"),
+        pytest.param([*COUNTED, ("highlight_object_on_image", {"image": "yard_image.png", "bbox": "#1"})], 1,
+                     id="an addition without a text"),
+        pytest.param([*COUNTED, CAPTION], 1, id="a detour of less than half"),
+        pytest.param([ASK, CAPTION], 0, id="two guesses"),
+        pytest.param([CAPTION, *[(tool, inputs) for tool, inputs in [ASK]]], 0, id="in another order"),
+        pytest.param([DETECT, SELECT, ("select_bbox", {"bbox_list": "#0", "condition": "dog"}),
+                      ("count_objects", {"bbox_list": "#1"}), ("count_objects", {"bbox_list": "#2"})], 0,
+                     id="two objects"),
+        pytest.param([*COUNTED, ("highlight_object_on_image", {"image": "yard_image.png", "bbox": "#1"}),
+                      ("image_cropping", {"image": "yard_image.png", "object": "#1"})], 0, id="two additions"),
+        pytest.param([*COUNTED, *[CAPTION] * 2], 0, id="a long detour"),
+    ],
+)  # fmt: skip
+def test_a_plan_with_results_that_nobody_asked_for_solves_nothing(calls, solves):
+    found = judged(COUNT, plan(*calls))
+    assert solves == found.SE
+    assert ("not asked for" in found.why["SE"]) == (not solves)

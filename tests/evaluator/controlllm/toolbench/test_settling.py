@@ -135,6 +135,18 @@ def test_the_network_gets_no_text_that_names_a_file_or_is_the_whole_request(monk
     assert [question.given for question in network.asked] == ["what is it"]
 
 
+def test_the_network_gets_no_text_that_names_a_thing_where_the_whole_picture_is_wanted(monkeypatch):
+    network = FakeNetwork()
+    monkeypatch.setattr(judging, "shipped_network", lambda: network)
+    texts = ["some turnips or similar", "chandelier it", "Put into words all that can be seen", "Say what the dog does"]
+    pairs = [Pair(kind="question", wanted="Describe this image in detail.", given=text, why="y") for text in texts]
+    pairs.append(
+        Pair(kind="question", wanted="What is the jockey wearing?", given="Which hat is on the jockey?", why="y")
+    )
+    settle_pairs(undecided=pairs, request="Describe what the dog in yard.png does", arbiter=None)
+    assert [question.given for question in network.asked] == [*texts[2:], "Which hat is on the jockey?"]
+
+
 def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
     make_questions_undecided(monkeypatch)
     # Gold plans repeat requests that are one question, and the network is not asked about these.
