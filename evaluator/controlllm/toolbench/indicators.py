@@ -169,10 +169,13 @@ def _guesses(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> list[s
     The results of a plan are those that no step takes. Of those that meet no part, for each part one may be made
     without a new text of what meets a part, such as the picture with the boxes that were counted, and one may be
     undecided. The others are a detour if they take less than half as many calls as what meets the parts, and share none
-    with it. So no two guesses can both pay: each would be more than a detour beside the other.
+    with it. So no two guesses can both pay: each would be more than a detour beside the other. Equal calls are one.
     """
-    by_number = {call.number: call for call in calls if call.known}
-    by_output = {id(term): call.number for call in by_number.values() for term in call.outputs}
+    first: dict[int, int] = {}
+    for call in calls:
+        first.setdefault(call.identity, call.number)
+    by_number = {call.number: call for call in calls if call.known and first[call.identity] == call.number}
+    by_output = {id(term): first[call.identity] for call in calls if call.known for term in call.outputs}
     makers = {
         number: {by_output[id(term)] for term in _terms(call) if id(term) in by_output}
         for number, call in by_number.items()

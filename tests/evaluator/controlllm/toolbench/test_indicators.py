@@ -384,13 +384,14 @@ CAPTION = ("image_captioning", {"image": "yard_image.png"})
                      id="an addition without a text"),
         pytest.param([*COUNTED, CAPTION], 1, id="a detour of less than half"),
         pytest.param([ASK, CAPTION], 0, id="two guesses"),
-        pytest.param([CAPTION, *[(tool, inputs) for tool, inputs in [ASK]]], 0, id="in another order"),
+        pytest.param([CAPTION, ASK], 0, id="two guesses in another order"),
+        pytest.param([*COUNTED, DETECT], 1, id="a repeated call"),
         pytest.param([DETECT, SELECT, ("select_bbox", {"bbox_list": "#0", "condition": "dog"}),
                       ("count_objects", {"bbox_list": "#1"}), ("count_objects", {"bbox_list": "#2"})], 0,
                      id="two objects"),
         pytest.param([*COUNTED, ("highlight_object_on_image", {"image": "yard_image.png", "bbox": "#1"}),
                       ("image_cropping", {"image": "yard_image.png", "object": "#1"})], 0, id="two additions"),
-        pytest.param([*COUNTED, *[CAPTION] * 2], 0, id="a long detour"),
+        pytest.param([*COUNTED, CAPTION, ("image_to_depth", {"image": "yard_image.png"})], 0, id="a long detour"),
     ],
 )  # fmt: skip
 def test_a_plan_with_results_that_nobody_asked_for_solves_nothing(calls, solves):

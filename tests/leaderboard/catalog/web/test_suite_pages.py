@@ -7,10 +7,12 @@ import pytest
 from django.test import Client
 from django.utils.html import escape
 
+from evaluator.core.suites.audits import Audit, AuditedAttack, AuditedFlaw
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
 from evaluator.studies.validity.executed_plans import GOOD
 from leaderboard.boards.services import publish
+from leaderboard.catalog import audits
 from leaderboard.catalog.models import Task
 from leaderboard.catalog.web.task_list import NO_DIFFICULTY, Difficulty, count_solved, difficulties, task_means
 from leaderboard.catalog.web.views import MOST_TASKS, examples
@@ -77,6 +79,53 @@ def test_of_a_hidden_split_the_page_tells_nothing(client: Client, settings):
     assert "Solved by" not in html
     assert "/objects/" not in html
     assert "/hidden-objects/" not in html
+
+
+def test_the_audit_of_this_version_is_shown_on_the_page_and_in_the_api(client: Client, monkeypatch):
+    audit = an_audit(digest=make_suite().digest)
+    monkeypatch.setattr(audits, "audit_of", lambda _: audit)
+    html = " ".join(read(client, ADDRESS).split())
+    assert "What is scored without solving" in html
+    assert "Gaps in the scores" in html
+    assert "two &lt;b&gt;guesses&lt;/b&gt;" in html
+    assert ">1.3</td>" in html
+    assert "Lists: 80.0 points. The list is published." in html
+    assert "No attack applies." in html
+    shown = client.get(f"/api/v1{ADDRESS}").json()["audit"]
+    assert [(flaw["name"], flaw["attacks"], flaw["points"]) for flaw in shown["flaws"]] == [
+        ("scoring-gaps", 2, 1.25), ("permissions", 0, None),
+    ]  # fmt: skip
+    assert (shown["flaws"][0]["best"], shown["flaws"][0]["floor"], shown["gold"]) == (
+        "two <b>guesses</b>",
+        "no-op",
+        1.0,
+    )
+
+
+def test_the_audit_of_another_version_is_not_shown(client: Client, monkeypatch):
+    make_suite()
+    monkeypatch.setattr(audits, "audit_of", lambda _: an_audit(digest="0" * 64))
+    assert "What is scored without solving" not in read(client, ADDRESS)
+    assert client.get(f"/api/v1{ADDRESS}").json()["audit"] is None
+
+
+def an_audit(*, digest: str) -> Audit:
+    guesses = AuditedAttack(
+        name="two <b>guesses</b>", description="It guesses.", knows="request", score=0.0125, floor="no-op", points=1.25
+    )
+    lists = guesses.model_copy(
+        update={"name": "lists", "score": 0.8, "points": 80.0, "inherent": "The list is published."}
+    )
+    return Audit(
+        suite="openagi", suite_version="1", digest=digest, column="SE", split="hidden", tasks=120, samples=1, gold=1.0,
+        floors=(),
+        flaws=(
+            AuditedFlaw(
+                name="scoring-gaps", title="Gaps in the scores", description="Do guesses pay?", attacks=(guesses, lists)
+            ),
+            AuditedFlaw(name="permissions", title="Permissions", description="May it?", attacks=()),
+        ),
+    )  # fmt: skip
 
 
 def test_examples_are_given_different_things():
