@@ -3,13 +3,15 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
 from evaluator.core.suites.base import Column, Suite
-from evaluator.scoring.board_sentences import RankedRow, plain, sentences, single
+from evaluator.scoring.board_agreement import RowFigures, headroom
+from evaluator.scoring.board_sentences import RankedRow, headroom_in_words, plain, sentences, single
 from evaluator.scoring.metrics.undecided import ranged
 
 if TYPE_CHECKING:
@@ -142,7 +144,7 @@ def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], sample
         return [*(single(one.row, metric=column.label, tasks=one.tasks) for one in entries), *lines]
     if any(len(report.records) > len(common) for report in reports):
         lines.append(f"Only the {len(common)} task{'' if len(common) == 1 else 's'} that all reports have count.")
-    return [*_comparison(entries, column=column, samples=samples), *lines]
+    return [*_comparison(entries, column=column, samples=samples), *_headroom(entries, column=column), *lines]
 
 
 class _Entry(NamedTuple):
@@ -153,6 +155,14 @@ class _Entry(NamedTuple):
     tasks: int
     repeated: "RepeatedScores | None"
     """What is known about its runs; None unless a report has further runs."""
+
+
+def _headroom(entries: Sequence[_Entry], *, column: Column) -> list[str]:
+    """What can be had without understanding, where gold plans and a shortcut are among the planners."""
+    when = datetime.min.replace(tzinfo=UTC)
+    figures = [RowFigures(one.row.name, when, None, one.row.name, {column.key: one.row.mean}) for one in entries]
+    room = headroom(figures, primary=column.key, higher_is_better=column.higher_is_better)
+    return [] if room is None else [headroom_in_words(room, higher_is_better=column.higher_is_better)]
 
 
 def _comparison(entries: Sequence[_Entry], *, column: Column, samples: int) -> list[str]:

@@ -31,6 +31,9 @@ AnySuiteOption = Annotated[
 
 
 def validity(
+    published: Annotated[
+        str, typer.Argument(metavar="[SUITE]", help="Print what is published on this suite.", show_default=False)
+    ] = "",
     suite: AnySuiteOption = "",
     profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
     split: Annotated[str, typer.Option(help="Split of the data: public or validation.")] = "public",
@@ -46,7 +49,11 @@ def validity(
     as_json: JsonFlag = False,
     output: OutputFile = None,
 ) -> None:
-    """Compare gold plans with worse ones.
+    """Print what a suite's figures mean, or compare gold plans with worse ones.
+
+    With a SUITE: what its ranking score estimates, its floors, shortcuts and headroom, contamination, and what the
+    figures do not show, as Markdown, from scores that `planarena shortcuts measure` measured. Without one, compare gold
+    plans with worse ones; all options are for that.
 
     Where plans are executed: with plans that lack a step, reorder the restorations, or have no step. Also compare the
     image score with measures that were not trained on degradations, and measure floors. Exit code 0 if every
@@ -59,6 +66,9 @@ def validity(
     Where plans are both: whether plans that are judged to solve a request produce good results. Exit code 0 if they do
     so more often than the others.
     """
+    if published:
+        _print_published(published, has_other=bool(suite))
+        return
     chosen = chosen_suite(suite)
     if not episode_of(chosen.slug).executes:
         keys = selected_tasks(suite=chosen, text=tasks)
@@ -76,6 +86,17 @@ def validity(
     if markdown or seed:
         raise usage_error(f"--markdown and --seed are for suites whose plans are judged; {chosen.slug} executes plans")
     _compare_executed(suite=chosen, settings=settings, tasks=tasks, as_json=as_json, output=output)
+
+
+def _print_published(slug: str, *, has_other: bool) -> None:
+    from evaluator.studies.validity.published import section
+
+    if has_other:
+        raise usage_error("--suite names the suite whose gold plans are compared; SUITE prints what is published")
+    try:
+        sys.stdout.write(f"{section(slug)}\n")
+    except LookupError as error:
+        raise usage_error(error) from None
 
 
 def _compare_executed(

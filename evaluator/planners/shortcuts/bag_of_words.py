@@ -130,7 +130,7 @@ class BagOfWords:
             skeleton, spans = abstracted(
                 plan=example.plan, tokens=tokens, resources=example.resources, has_slots=not example.given
             )
-            rows.append(_features(tokens, resources=example.resources, given=example.given))
+            rows.append(_features(tokens, resources=example.resources, given=example.given, wanted=example.wanted))
             found.append(skeleton)
             if number % often == 0:
                 tagged += _tags(tokens, spans=spans, resources=example.resources)
@@ -150,10 +150,19 @@ class BagOfWords:
             skeletons=[by_key[key] for key, _ in common],
         )
 
-    def plan(self, *, text: str, resources: Mapping[str, str], given: Mapping[str, JsonValue]) -> Plan | None:
-        """The most likely plan that the request's resources fill; None: there is none."""
+    def plan(
+        self, *, text: str, resources: Mapping[str, str], given: Mapping[str, JsonValue], wanted: tuple[str, ...]
+    ) -> Plan | None:
+        """The most likely plan that the request's resources fill; None: there is none.
+
+        Args:
+            text: of the request.
+            resources: types by name.
+            given: what is given by value.
+            wanted: types of the answers, as far as they are told.
+        """
         tokens = tokens_of(text)
-        logits = self.parts.logits(_features(tokens, resources=resources, given=given))
+        logits = self.parts.logits(_features(tokens, resources=resources, given=given, wanted=wanted))
         scores = self._has @ logits
         for place in np.lexsort((np.arange(len(scores)), -scores)).tolist():
             skeleton = self.skeletons[place]
@@ -207,10 +216,13 @@ class BagOfWords:
         )
 
 
-def _features(tokens: Sequence[Token], *, resources: Mapping[str, str], given: Mapping[str, JsonValue]) -> list[str]:
-    """The words of a request, what it is given, and how much of each type."""
+def _features(
+    tokens: Sequence[Token], *, resources: Mapping[str, str], given: Mapping[str, JsonValue], wanted: Sequence[str]
+) -> list[str]:
+    """The words of a request, what it is given, how much of each type, and the types of its answers."""
     kinds = Counter(resources.values())
     types = [f"<{kind} {number}>" for kind, count in kinds.items() for number in range(1, count + 1)]
+    types += [f"<answer {place} {kind}>" for place, kind in enumerate(wanted)]
     values = Counter(words_given(given))
     given_words = [f"{word} x{count}" for word, count in values.items()]
     return [*(word_of(token, resources=resources) for token in tokens), *types, *values, *given_words]

@@ -28,6 +28,8 @@ class Example:
     resources: Mapping[str, str]
     """Types by name, in order."""
     given: Mapping[str, JsonValue]
+    wanted: tuple[str, ...]
+    """Types of the answers, as far as planners are told."""
     plan: Plan
 
 
@@ -64,7 +66,12 @@ def _distinct(tasks: Sequence[Task]) -> Iterator[Example]:
             continue
         seen.add(_identity(task))
         resources = {name: str(kind) for name, kind in task.resources.items()}
-        yield Example(text=task.text, resources=resources, given=task.values_given, plan=task.gold)
+        # As `request_for` tells planners.
+        answers = (task,) if task.expects is not None else task.answers
+        yield Example(
+            text=task.text, resources=resources, given=task.values_given,
+            wanted=tuple(str(answer.expects) for answer in answers if answer.expects is not None), plan=task.gold,
+        )  # fmt: skip
 
 
 def _identity(task: Task) -> tuple[str, str]:

@@ -46,6 +46,8 @@ class Template:
     """As `word_of` gives them; for what is given by value, those of `words_given`."""
     spans: tuple[Span, ...]
     """Of each slot."""
+    wanted: tuple[str, ...]
+    """Types of the answers."""
     skeleton: int
     """Index in the list of skeletons."""
     count: int
@@ -66,6 +68,8 @@ class Memoriser:
         self._places = {word: np.asarray(found, dtype=np.int32) for word, found in places.items()}
         self._weights = {word: math.log(1 + len(templates) / len(found)) for word, found in places.items()}
         norms = (sum(self._weights[word] for word in frozenset(template.words)) for template in templates)
+        types = [template.wanted for template in templates]
+        self._of_type = {kind: np.asarray([kind == other for other in types], dtype=np.float64) for kind in set(types)}
         self._norms: NDArray[np.float64] = np.asarray(list(norms), dtype=np.float64)
 
     @classmethod
@@ -73,8 +77,8 @@ class Memoriser:
         """Induce the templates of examples."""
         skeletons: dict[str, int] = {}
         kept: list[Skeleton] = []
-        templates: dict[tuple[tuple[str, ...], int], Template] = {}
-        counts: Counter[tuple[tuple[str, ...], int]] = Counter()
+        templates: dict[tuple[tuple[str, ...], tuple[str, ...], int], Template] = {}
+        counts: Counter[tuple[tuple[str, ...], tuple[str, ...], int]] = Counter()
         for example in examples:
             tokens = tokens_of(example.text)
             skeleton, spans = abstracted(
@@ -84,8 +88,8 @@ class Memoriser:
             if number == len(kept):
                 kept.append(skeleton)
             words = _words(tokens, resources=example.resources, given=example.given)
-            template = Template(words=words, spans=tuple(spans), skeleton=number, count=1)
-            key = _open(template), number
+            template = Template(words=words, spans=tuple(spans), wanted=example.wanted, skeleton=number, count=1)
+            key = _open(template), example.wanted, number
             templates.setdefault(key, template)
             counts[key] += 1
         return cls(
@@ -93,25 +97,33 @@ class Memoriser:
         )
 
     def plan(
-        self, *, text: str, resources: Mapping[str, str], given: Mapping[str, JsonValue]
+        self, *, text: str, resources: Mapping[str, str], given: Mapping[str, JsonValue], wanted: tuple[str, ...]
     ) -> tuple[Plan, float] | None:
         """The plan of the most similar template that the request's resources fill, and the similarity from 0 to 1;
-        None: there is none."""
+        None: there is none. Templates with the wanted types of answers come before all others.
+
+        Args:
+            text: of the request.
+            resources: types by name.
+            given: what is given by value.
+            wanted: types of the answers, as far as they are told.
+        """
         tokens = tokens_of(text)
         words = _words(tokens, resources=resources, given=given)
-        best: tuple[tuple[float, int], Template, list[str]] | None = None
-        for number in self._nearest(words):
+        best: tuple[tuple[bool, float, int], Template, list[str]] | None = None
+        for number in self._nearest(words, wanted=wanted):
             template = self.templates[number]
             if self.skeletons[template.skeleton].fits(resources):
                 similarity, slots = _aligned(template, words=words, tokens=tokens, text=text)
-                if best is None or (similarity, template.count) > best[0]:
-                    best = (similarity, template.count), template, slots
+                order = template.wanted == wanted, similarity, template.count
+                if best is None or order > best[0]:
+                    best = order, template, slots
         if best is None:
             return None
-        (similarity, _), template, slots = best
+        (_, similarity, _), template, slots = best
         return filled(self.skeletons[template.skeleton], words=slots, resources=resources), similarity
 
-    def _nearest(self, words: Sequence[str]) -> list[int]:
+    def _nearest(self, words: Sequence[str], *, wanted: tuple[str, ...]) -> list[int]:
         """Templates by the weighted share of common words, the nearest first; at the end those that are one slot."""
         import numpy as np
 
@@ -125,7 +137,7 @@ class Memoriser:
                 own += self._weights[word]
             else:
                 own += math.log(1 + len(self.templates))
-        shares = 2 * common / (self._norms + own + 1e-9)
+        shares = 2 * common / (self._norms + own + 1e-9) + self._of_type.get(wanted, np.zeros(1))
         nearest = np.lexsort((np.arange(len(shares)), -shares))[:_NEAREST].tolist()
         return [*nearest, *(number for number in self._of_one_slot if number not in nearest)]
 
@@ -142,8 +154,8 @@ class Memoriser:
         return {
             "skeletons": [skeleton.to_json() for skeleton in self.skeletons],
             "templates": [
-                [list(template.words), [list(span) for span in template.spans], template.skeleton, template.count]
-                for template in self.templates
+                [list(one.words), [list(span) for span in one.spans], list(one.wanted), one.skeleton, one.count]
+                for one in self.templates
             ],
         }
 
@@ -158,10 +170,11 @@ class Memoriser:
                 Template(
                     words=tuple(words),
                     spans=tuple((start, end) for start, end in spans),
+                    wanted=tuple(wanted),
                     skeleton=skeleton,
                     count=count,
                 )
-                for words, spans, skeleton, count in templates
+                for words, spans, wanted, skeleton, count in templates
             ],
             skeletons=list(map(skeleton_from, skeletons)),
         )

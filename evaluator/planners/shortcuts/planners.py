@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,11 +23,18 @@ from evaluator.core.suites.registry import entry_of, suite_of
 from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.shortcuts.examples import DRAWS, Example, examples_of, fold_of, folds_of
 
-VERSION = 1
+VERSION = 2
 """Increase it whenever a model of the same examples answers differently."""
 _NO_TIME = PlannerCall(seconds=0.0)
 _NO_PLAN = "No public request is like this one."
 _training = threading.Lock()
+
+
+@lru_cache(maxsize=1)
+def _examples(slug: str, digest: str, draws: int) -> tuple[Example, ...]:
+    """The examples of a suite, which all its shortcuts learn from."""
+    del digest  # of a registry that was read again
+    return examples_of(suite_of(slug), draws=draws)
 
 
 class _Model(Protocol):
@@ -51,9 +58,9 @@ class Shortcut:
         data = Path(os.environ.get("PLANARENA_DATA", ".data"))
         return data / "shortcuts" / f"{suite.slug}-{self.name}-{self.digest(suite)[:16]}.json.gz"
 
-    def built(self, suite: Suite, *, draws: int = DRAWS) -> list[_Model]:
+    def built(self, suite: Suite) -> list[_Model]:
         """Train the models of a suite of the registry, one for each fold of its examples."""
-        examples = examples_of(suite, draws=draws)
+        examples = _examples(suite.slug, suite.digest, DRAWS)
         return [self.train(chosen) for chosen in folds_of(suite, examples)]
 
     def keep(self, models: Sequence[_Model], *, suite: Suite) -> Path:
@@ -115,6 +122,13 @@ def _model_for(text: str, *, name: str, slug: str) -> Any:
     return models[fold_of(text) % len(models)]
 
 
+def _told(request: PlannerRequest) -> dict[str, Any]:
+    """What a model takes of a request."""
+    task, expects = request.task, request.expects
+    wanted = tuple(expects.types) or ((expects.type,) if expects.type else ())
+    return {"text": task.request, "resources": task.resources, "given": task.given, "wanted": wanted}
+
+
 class _Trained:
     """Answers by a model of public requests. On hidden splits as well it learns from public requests only."""
 
@@ -133,8 +147,7 @@ class MemoriserPlanner(_Trained):
     name = "template-memoriser"
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        task = request.task
-        found = self._model(request).plan(text=task.request, resources=task.resources, given=task.given)
+        found = self._model(request).plan(**_told(request))
         return _reply(None) if found is None else _reply(found[0], {"similarity": round(found[1], 3)})
 
 
@@ -144,8 +157,7 @@ class BagOfWordsPlanner(_Trained):
     name = "bag-of-words"
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
-        task = request.task
-        return _reply(self._model(request).plan(text=task.request, resources=task.resources, given=task.given))
+        return _reply(self._model(request).plan(**_told(request)))
 
 
 class RegexPlanner:

@@ -8,6 +8,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from evaluator.core.canonical_json import JsonValue
@@ -22,7 +23,8 @@ from evaluator.episodes.base import Setting, episode_of
 from evaluator.episodes.judgement import JudgementEvaluator, all_tools
 from evaluator.episodes.parts import plan_all
 from evaluator.execution.engine.store import MemoryStore
-from evaluator.planners.bundled import BUNDLED, bundled_planner, shortcuts_of
+from evaluator.planners.bundled import BUNDLED, shortcuts_of
+from evaluator.planners.named import offline_planner, offline_planners
 from evaluator.planners.shortcuts import Skeleton, abstracted, examples_of, filled
 from evaluator.planners.shortcuts.skeletons import tokens_of
 from evaluator.scoring.metrics.plan_equality import is_same_plan
@@ -31,11 +33,16 @@ SEEDS = 3
 """Hidden splits that are drawn."""
 ALLOWED = 0.6
 """Share of the gold plans' score that the best shortcut may reach on a hidden split of a generated suite."""
-FLOORS = ("no-op", "majority", "last-number", "ask-everything")
+FLOORS = ("no-op", "majority", "last-number", "identity")
 """Bundled planners that are floors, where a suite has them."""
+ASKING = "ask-everything"
+RULES = "rules"
+"""A strategy that is a shortcut: keyword rules on a released list."""
 CONSTANT, COPIED = "constant plan", "request copied"
 EXACT, JUDGED, TURNS = "exact", "judged", "turns"
 """How plans are counted."""
+_FEW = 2_000
+"""Examples that show which plan is frequent."""
 _NO_TIME = PlannerCall(seconds=0.0)
 
 
@@ -46,17 +53,7 @@ class ConstantPlanner:
     def __init__(self, suite: Suite, *, copies: bool = False) -> None:
         self.name = COPIED if copies else CONSTANT
         self._copies = copies
-        counts: Counter[str] = Counter()
-        known: dict[str, tuple[Skeleton, list[str]]] = {}
-        for example in examples_of(suite_of(suite.slug)):
-            tokens = tokens_of(example.text)
-            skeleton, spans = abstracted(
-                plan=example.plan, tokens=tokens, resources=example.resources, has_slots=not example.given
-            )
-            words = [example.text[tokens[start].start : tokens[end - 1].end] for start, end in spans]
-            counts[skeleton.key] += 1
-            known.setdefault(skeleton.key, (skeleton, words))
-        self._plans = [known[key] for key, _ in counts.most_common()]
+        self._plans = _frequent_plans(suite.slug)
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         for skeleton, words in self._plans:
@@ -66,6 +63,22 @@ class ConstantPlanner:
                 if plan.steps:
                     return PlannerReply(plan=plan_to_json(plan), call=_NO_TIME)
         return PlannerReply(plan=abstention("No public plan has only these resources."), call=_NO_TIME)
+
+
+@cache
+def _frequent_plans(slug: str) -> list[tuple[Skeleton, list[str]]]:
+    """Public plans with the words of their slots, the most frequent first."""
+    counts: Counter[str] = Counter()
+    known: dict[str, tuple[Skeleton, list[str]]] = {}
+    for example in examples_of(suite_of(slug), draws=_FEW):
+        tokens = tokens_of(example.text)
+        skeleton, spans = abstracted(
+            plan=example.plan, tokens=tokens, resources=example.resources, has_slots=not example.given
+        )
+        words = [example.text[tokens[start].start : tokens[end - 1].end] for start, end in spans]
+        counts[skeleton.key] += 1
+        known.setdefault(skeleton.key, (skeleton, words))
+    return [known[key] for key, _ in counts.most_common()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +93,7 @@ class SplitReport:
     @property
     def best(self) -> str:
         """Name of the best shortcut; empty if there is none."""
-        names = [name for name in self.means if name in BUNDLED and BUNDLED[name].is_shortcut]
+        names = [name for name in self.means if name == RULES or (name in BUNDLED and BUNDLED[name].is_shortcut)]
         return max(names, key=lambda name: self.means[name], default="")
 
     @property
@@ -157,28 +170,31 @@ def counted_as(slug: str) -> str:
     return JUDGED if getattr(episode_of(slug), "judge", None) is not None else EXACT
 
 
-def share_of_gold(slug: str, *, name: str, seed: HiddenSeed, every: int = 1) -> float:
-    """A planner's score on a hidden split, as a share of the gold plans'.
+def shares_of_gold(slug: str, *, seed: HiddenSeed, every: int = 1) -> dict[str, float]:
+    """The scores of a suite's shortcuts on a hidden split, as shares of the gold plans'.
 
     Args:
-        name: of a bundled planner.
+        slug: of the suite.
         seed: of the split.
         every: only each task of this distance counts.
     """
     scores = _scores(suite_of(slug), seed=seed, every=every)
-    planner, gold = (sum(found) / len(found) for found in (list(scores(_planner(one))) for one in (name, "gold")))
-    return planner / gold
+    names = ("gold", *shortcuts_of(slug))
+    means = {name: sum(found) / len(found) for name in names if (found := list(scores(_planner(name))))}
+    return {name: mean / means["gold"] for name, mean in means.items() if name != "gold"}
 
 
 def _planner(name: str) -> Callable[[Suite], Planner]:
-    return lambda suite: bundled_planner(name=name, suite=suite)
+    return lambda suite: offline_planner(name=name, suite=suite)
 
 
 def _measured(suite: Suite, *, seeds: Sequence[HiddenSeed | None]) -> SplitReport:
     floors = [name for name in FLOORS if BUNDLED[name].understands(suite.slug)]
     makers: dict[str, Callable[[Suite], Planner]] = {name: _planner(name) for name in ("gold", *floors)}
     makers |= {CONSTANT: ConstantPlanner, COPIED: lambda suite: ConstantPlanner(suite, copies=True)}
-    makers |= {name: _planner(name) for name in shortcuts_of(suite.slug)}
+    makers[ASKING] = BUNDLED[ASKING].make  # on boards only where plans are judged
+    rules = (RULES,) if offline_planners()[RULES].understands(suite.slug) else ()
+    makers |= {name: _planner(name) for name in (*shortcuts_of(suite.slug), *rules)}
     means, count = {}, 0
     for name, make in makers.items():
         found = [score for seed in seeds for score in _scores(suite, seed=seed)(make)]

@@ -55,6 +55,14 @@ def test_several_planners_end_with_who_is_best_and_whether_that_is_real(evaluate
     assert re.match(r"This comparison can tell \d+ points apart; 2 points would take about [\d,]+ tasks\.", printed[2])
 
 
+def test_a_comparison_of_gold_plans_and_a_shortcut_ends_with_the_headroom(evaluate, tmp_path):
+    file = tmp_path / "gold.json"
+    evaluate("gold", "--output", str(file))
+    done = evaluate("regex", "--against", str(file))
+    assert "Without understanding the requests, regex scores " in done.stdout
+    assert "the headroom is " in done.stdout or "there is no headroom" in done.stdout
+
+
 def test_planners_are_compared_on_common_tasks_only(evaluate, tmp_path):
     file = tmp_path / "gold.json"
     evaluate("gold", "--output", str(file))

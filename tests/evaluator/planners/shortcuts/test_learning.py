@@ -21,13 +21,15 @@ def locate(thing: str, number: int) -> Example:
         Step(id="s2", tool="select", inputs={"boxes": "s1.boxes", "what": thing}, outputs={"box": "s2.box"}),
     )
     text = f"Locate the {thing} in {file}, please."
-    return Example(text=text, resources={file: "image"}, given={}, plan=Plan(steps=steps, answers=("s2.box",)))
+    return Example(
+        text=text, resources={file: "image"}, given={}, wanted=(), plan=Plan(steps=steps, answers=("s2.box",))
+    )
 
 
 def add(first: int, second: int) -> Example:
     steps = (Step(id="s1", tool="add", inputs={"sum": f"{first} + {second}"}, outputs={"value": "s1.value"}),)
     text = f"Anna has {first} cakes and gets {second} more."
-    return Example(text=text, resources={}, given={}, plan=Plan(steps=steps, answers=("s1.value",)))
+    return Example(text=text, resources={}, given={}, wanted=(), plan=Plan(steps=steps, answers=("s1.value",)))
 
 
 EXAMPLES = [*(locate(thing, number) for number, thing in enumerate(THINGS)), *(add(n, 3 * n + 1) for n in range(2, 9))]
@@ -55,7 +57,7 @@ def test_a_plural_of_the_request_is_cut_as_the_plan_has_it():
 def test_a_request_with_other_words_and_numbers_gets_the_plan_of_its_like(learn):
     model = learn(EXAMPLES)
     for example in (locate("bus", 77), add(31, 12)):
-        found = model.plan(text=example.text, resources=example.resources, given={})
+        found = model.plan(text=example.text, resources=example.resources, given={}, wanted=())
         assert (found[0] if isinstance(found, tuple) else found) == example.plan
 
 
@@ -65,12 +67,14 @@ def test_the_same_examples_give_the_same_model_and_a_kept_one_answers_alike(kind
     document = canonical_json.dumps(first.to_json())
     assert document == canonical_json.dumps(second.to_json())
     example = locate("zebra", 8)
-    asked = {"text": example.text, "resources": example.resources, "given": {}}
+    asked = {"text": example.text, "resources": example.resources, "given": {}, "wanted": ()}
     assert kind.from_json(json.loads(document)).plan(**asked) == first.plan(**asked)
 
 
 def test_a_request_without_the_resources_of_a_plan_does_not_get_it():
-    found = Memoriser.of(EXAMPLES).plan(text="Locate the dog in the picture, please.", resources={}, given={})
+    found = Memoriser.of(EXAMPLES).plan(
+        text="Locate the dog in the picture, please.", resources={}, given={}, wanted=()
+    )
     assert found is not None
     assert found[0].tools() == ("add",)
 
@@ -78,3 +82,20 @@ def test_a_request_without_the_resources_of_a_plan_does_not_get_it():
 def test_values_that_are_given_are_words_as_well():
     given = {"train": [{"input": [[0, 3]]}]}
     assert {"train.input:3", "train.input:length 1", "train:length 1"} <= set(words_given(given))
+
+
+def test_what_type_is_wanted_tells_apart_requests_with_equal_words():
+    text = "Tell me about it."
+    kinds = {"image": "draw", "text": "write"}
+    examples = [
+        Example(
+            text=text, resources={}, given={}, wanted=(kind,),
+            plan=Plan(steps=(Step(id="s1", tool=tool, inputs={}, outputs={"out": "s1.out"}),), answers=("s1.out",)),
+        )
+        for kind, tool in kinds.items()
+        for _ in range(4)
+    ]  # fmt: skip
+    for model in (Memoriser.of(examples), BagOfWords.of(examples)):
+        for kind, tool in kinds.items():
+            found = model.plan(text=text, resources={}, given={}, wanted=(kind,))
+            assert (found[0] if isinstance(found, tuple) else found).tools() == (tool,)

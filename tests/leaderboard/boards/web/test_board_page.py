@@ -68,6 +68,21 @@ def test_a_board_says_what_speaks_against_its_order(client: Client):
     ) in text
 
 
+def test_a_board_says_how_much_headroom_shortcuts_leave_on_the_page_and_in_api_and_export(client: Client):
+    suite, evaluations = make_board(0.1, 0.2)
+    owner = evaluations[0].submission.planner.owner
+    for name, overall in (("gold", 0.9), ("bag-of-words", 0.6), ("regex", 0.4)):
+        planner = make_planner(owner=owner, name=name, bundled_name=name)
+        publish(make_evaluation(planner=planner, suite=suite, summary=measured(overall=overall, exact=0.5)))
+    text = " ".join(unescape(re.sub(r"<[^>]+>", "", read(client, BOARD))).split())
+    scores = "bag-of-words scores 0.600, and gold plans 0.900"
+    assert f"Without understanding the requests, {scores}: the headroom is 0.300." in text
+    for address in ("/api/v1/boards/openagi/", f"{BOARD}newest.json"):
+        document = client.get(address, follow=True).json()
+        found = document["content"]["summary"]["headroom"]
+        assert (found["shortcut"], found["mean"], found["gold"]) == ("bag-of-words", 0.6, 0.9)
+
+
 def test_the_comparison_of_the_top_five_opens_in_one_click(client: Client):
     _, evaluations = make_board(0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
     found = comparisons(read(client, BOARD))
