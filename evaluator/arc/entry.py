@@ -39,6 +39,7 @@ SUITES = (
         anchors=ANCHORS,
         catalogue=CATALOGUE,
         regex=deferred("evaluator.arc.mini.regex:plan"),
+        earlier=(deferred("evaluator.arc.mini.suite:first_version"),),
     ),
     _entry("arc-111", split=Split.PAPER),
     _entry("arc-training", split=Split.TRAINING),

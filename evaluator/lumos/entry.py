@@ -63,6 +63,7 @@ SUITES = (
     Entry(
         slug="lumos-mini", build=deferred("evaluator.lumos.mini.suite:mini_suite"), episode=_MINI,
         anchors=("majority",), regex=deferred("evaluator.lumos.mini.regex:plan"),
+        earlier=(deferred("evaluator.lumos.mini.suite:first_version"),),
     ),
     Entry(
         slug="hotpotqa", build=deferred("evaluator.lumos.questions.suite:hotpotqa_suite"), episode=_HOTPOTQA,

@@ -96,7 +96,8 @@ def _in_all(grids: Iterable[Grid]) -> list[int]:
 VERSION = "1"
 """Version of the generators; increase it whenever one draws another task for the same number."""
 HIDDEN_VERSION = "1"
-"""Version of the hidden split's compositions; the others do not depend on it."""
+"""Version of the hidden split's compositions, on which the others do not depend. A change needs a new version of the
+suite, too."""
 EACH = 10
 """Tasks of each family."""
 _SPLITS = tuple(Split)
@@ -146,45 +147,55 @@ def split_of(grid: Grid) -> Split:
 
 
 @lru_cache(maxsize=8)
-def draw_tasks(source: Source, *, count: int = EACH) -> tuple[Drawn, ...]:
-    """The tasks of each family. Keys and kinds are the same on each split; inputs within a family are distinct."""
-    return tuple(task for family in FAMILIES for task in draw_family(family=family, source=source, count=count))
+def draw_tasks(source: Source, *, count: int = EACH, composed: bool = True) -> tuple[Drawn, ...]:
+    """The tasks of each family. Keys and kinds are the same on each split; inputs within a family are distinct.
+
+    Args:
+        source: the split.
+        count: number of tasks of each family.
+        composed: whether the rules of the hidden split are composed, as since version 2 of the suite.
+    """
+    return tuple(
+        task
+        for family in FAMILIES
+        for task in draw_family(family=family, source=source, count=count, composed=composed)
+    )
 
 
-def draw_family(*, family: str, source: Source, count: int, start: int = 0) -> Iterator[Drawn]:
-    """The tasks of a family from number `start` on; their inputs are distinct."""
+def draw_family(*, family: str, source: Source, count: int, start: int = 0, composed: bool = True) -> Iterator[Drawn]:
+    """The tasks of a family from number `start` on; their inputs are distinct. See `draw_tasks`."""
     seen: set[Grid] = set()
     for number in range(start, start + count):
-        attempts = _attempts(family=family, source=source, number=number)
+        attempts = _attempts(
+            family=family, source=source, number=number, composed=composed and source.split is Split.HIDDEN
+        )
         task = next(task for task in attempts if seen.isdisjoint(pair.input for pair in task.pairs))
         seen.update(pair.input for pair in task.pairs)
         yield task
 
 
-def _attempts(*, family: str, source: Source, number: int) -> Iterator[Drawn]:
+def _attempts(*, family: str, source: Source, number: int, composed: bool) -> Iterator[Drawn]:
     """Determined tasks of one number.
 
     Raises:
         RuntimeError: all attempts failed, which is a defect of the family.
     """
+    rules = _composed_family(family, source=source) if composed else FAMILIES[family]
     for attempt in range(_ATTEMPTS):
         dice = Dice(source.stream(family, number, attempt))
-        task = _drawn(_family(family, source=source), number=number, dice=dice, split=source.split)
+        task = _drawn(rules, number=number, dice=dice, split=source.split, composed=composed)
         if task is not None:
             yield task
     raise RuntimeError(f"{family}/{number} could not be drawn in {_ATTEMPTS} attempts")
 
 
-@lru_cache(maxsize=64)
-def _family(name: str, *, source: Source) -> Family[Any]:
-    """The rules of a family; on the hidden split composed with the changes that the season has, five of eight."""
-    if source.split is not Split.HIDDEN:
-        return FAMILIES[name]
+def _composed_family(name: str, *, source: Source) -> Family[Any]:
+    """The rules of a family, composed with the changes that the season has."""
     dice = Dice(source.stream(f"changes {HIDDEN_VERSION}", 0))
     return ComposedFamily(FAMILIES[name], changes=dice.some_of(CHANGES, count=_CHANGES))
 
 
-def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split) -> Drawn | None:
+def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split, composed: bool) -> Drawn | None:
     """One attempt; None if an input cannot be drawn, or four demonstrations do not determine the task."""
     kind = family.kinds[number % len(family.kinds)]
     rule = family.draw_rule(dice, kind)
@@ -196,7 +207,6 @@ def _drawn(family: Family[Rule], *, number: int, dice: Dice, split: Split) -> Dr
             return None
         pairs.append(pair)
         tests, train = tuple(pairs[:count]), tuple(pairs[count:])
-        composed = split is Split.HIDDEN
         if len(train) >= fewest and is_determined(demonstrations=train, tests=tests, composed=composed):
             return Drawn(family=family.name, number=number, kind=kind, rule=rule, demonstrations=train, tests=tests)
     return None

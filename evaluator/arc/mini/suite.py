@@ -5,7 +5,8 @@ from functools import lru_cache
 
 from evaluator.arc.columns import FACETS
 from evaluator.arc.environment import ArcEnvironment
-from evaluator.arc.mini.draws import EACH, VERSION, Drawn, Source, draw_tasks
+from evaluator.arc.mini.draws import EACH, Drawn, Source, draw_tasks
+from evaluator.arc.mini.draws import VERSION as DRAWS
 from evaluator.arc.mini.families import FAMILIES
 from evaluator.arc.plan_forms import PROGRAM
 from evaluator.arc.suite import arc_suite, environment_of
@@ -24,6 +25,8 @@ SPLITS = ("public", HIDDEN)
 """Splits of evaluations: the registry's suite has the public tasks, and `hidden_requests` the hidden ones. The
 generators have two more, `train` and `validation`, for training planners."""
 TRAIN = "train"
+VERSION = "2"
+"""In version 1, hidden tasks had the rules of public ones."""
 _FAMILY = Facet(
     name="family", label="Family", attribute="family", heading="Family", order=tuple(FAMILIES), stands_alone=True
 )
@@ -33,15 +36,24 @@ _FACETS = Facets(
 )  # fmt: skip
 
 
-def mini_suite() -> Suite:
-    """The suite with its public tasks."""
+def first_version() -> Suite:
+    """Version 1 of the suite, with its public tasks."""
+    return mini_suite("1")
+
+
+def mini_suite(version: str = VERSION) -> Suite:
+    """The suite with its public tasks.
+
+    Args:
+        version: an earlier one has the hidden tasks of its time.
+    """
     suite = arc_suite(
         slug=SLUG, title="ARC mini", tasks=tasks_of(Source(split=Split.PUBLIC)),
         description=f"Twelve families of {EACH} small tasks like ARC's, drawn from a seed: {', '.join(FAMILIES)}.",
     )  # fmt: skip
     return replace(
-        suite, conditions=replace(suite.conditions, splits=SPLITS), facets=_FACETS, training_splits=(TRAIN,),
-        hidden_requests=_hidden, public_draws=_public_draws,
+        suite, version=version, conditions=replace(suite.conditions, splits=SPLITS), facets=_FACETS,
+        training_splits=(TRAIN,), hidden_requests=_hidden, public_draws=_public_draws,
     )  # fmt: skip
 
 
@@ -54,8 +66,8 @@ def _public_draws(count: int) -> tuple[ArcTask, ...]:
     return tuple(map(task_of, draw_tasks(Source(split=Split.TRAIN), count=each)))
 
 
-def _hidden(_: Suite, seed: str) -> tuple[ArcTask, ...]:
-    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed))
+def _hidden(suite: Suite, seed: str) -> tuple[ArcTask, ...]:
+    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed), composed=suite.version != "1")
 
 
 def environment(setting: Setting) -> ArcEnvironment:
@@ -67,7 +79,7 @@ def environment(setting: Setting) -> ArcEnvironment:
     source = source_of(setting)
     outputs = {drawn.key: tuple(pair.output for pair in drawn.tests) for drawn in draw_tasks(source)}
     # Version, split and seed determine the outputs; site and workers compare digests without the seed.
-    return environment_of(tasks=tasks_of(source), expected=outputs.__getitem__, data=f"drawn/{VERSION}")
+    return environment_of(tasks=tasks_of(source), expected=outputs.__getitem__, data=f"drawn/{DRAWS}")
 
 
 def source_of(setting: Setting) -> Source:
@@ -83,13 +95,13 @@ def source_of(setting: Setting) -> Source:
 
 
 @lru_cache(maxsize=8)
-def tasks_of(source: Source) -> tuple[ArcTask, ...]:
-    """The tasks of a split; keys are the same on each.
+def tasks_of(source: Source, *, composed: bool = True) -> tuple[ArcTask, ...]:
+    """The tasks of a split; keys are the same on each. See `draw_tasks`.
 
     Raises:
         ValueError: the hidden split lacks its seed, or another split has a seed.
     """
-    return tuple(map(task_of, draw_tasks(source)))
+    return tuple(map(task_of, draw_tasks(source, composed=composed)))
 
 
 def task_of(drawn: Drawn) -> ArcTask:

@@ -9,7 +9,8 @@ from evaluator.miniature.seeds import SeededSource
 VERSION = "1"
 """Version of the generators; increase it whenever one draws another task for the same number."""
 HIDDEN_VERSION = "1"
-"""Version of the grammar of the hidden split; the others do not depend on it."""
+"""Version of the grammar of the hidden split, on which the others do not depend. A change needs a new version of the
+suite, too."""
 EACH = 60
 """Tasks of each group."""
 

@@ -15,7 +15,7 @@ from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnSco
 from evaluator.lumos.answering import LOOK, OF_OPENAGI, Answering, NoPictureError
 from evaluator.lumos.maths.environment import MathsEnvironment
 from evaluator.lumos.mini.databases import databases_for
-from evaluator.lumos.mini.draws import EACH, HIDDEN_VERSION, VERSION, Source
+from evaluator.lumos.mini.draws import EACH, VERSION, Source
 from evaluator.lumos.mini.encyclopedia import chronicle
 from evaluator.lumos.mini.groups import CLICK, MATHS, PARAGRAPHS, PICTURES, QA, SEARCH, SQL, WEB
 from evaluator.lumos.mini.scenes import IMAGE, NOTICE, OTHER, given
@@ -28,7 +28,7 @@ from evaluator.lumos.retrieval.environment import PARAGRAPHS as PARAGRAPH_TOOL
 from evaluator.lumos.sql.environment import TOOL as SQL_TOOL
 from evaluator.lumos.sql.environment import SqlEnvironment
 from evaluator.lumos.tasks import TurnTask
-from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION, Split
+from evaluator.miniature.seeds import PICTURES_VERSION, WORLD_VERSION
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -123,10 +123,7 @@ class MiniEnvironment:
 
     def source(self) -> str:
         """See `ExpertEnvironment`: the generators of pictures, notices, articles and items."""
-        source: dict[str, JsonValue] = {"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"}
-        if self._source.split is Split.HIDDEN:
-            source["hidden"] = HIDDEN_VERSION
-        return canonical_json.digest(source)
+        return canonical_json.digest({"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"})
 
     def facts(self) -> dict[str, JsonValue]:
         return self._experts.facts()

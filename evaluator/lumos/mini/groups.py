@@ -55,15 +55,25 @@ GROUPS: Mapping[str, Group] = {
 }  # fmt: skip
 
 
-def draw_group(*, group: str, source: Source, count: int = EACH, start: int = 0) -> list[Drawn]:
+def draw_group(
+    *, group: str, source: Source, count: int = EACH, start: int = 0, hidden_grammar: bool = True
+) -> list[Drawn]:
     """Tasks of a group, from number `start` on.
 
     Text and scope are unique among dozens of tasks. Thousands contain repetitions, because questions of a database run
     out.
+
+    Args:
+        group: name of a group.
+        source: the split.
+        count: number of tasks.
+        start: number of the first task.
+        hidden_grammar: whether the hidden split has a grammar of its own, as since version 2 of the suite.
     """
     seen: set[tuple[str, str]] = set()
     drawn = []
-    draw = GROUPS[group].draw_hidden if source.split is Split.HIDDEN else GROUPS[group].draw
+    hidden = hidden_grammar and source.split is Split.HIDDEN
+    draw = GROUPS[group].draw_hidden if hidden else GROUPS[group].draw
     for index in range(start, start + count):
         attempts = (draw(source=source, index=index, attempt=attempt) for attempt in range(_ATTEMPTS))
         task = next(attempts)

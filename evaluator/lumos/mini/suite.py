@@ -20,7 +20,8 @@ from evaluator.lumos.tasks import EPISODES, TurnTask, mean, plan_of_turns, solve
 from evaluator.miniature.seeds import Split
 
 SLUG = "lumos-mini"
-VERSION = "1"
+VERSION = "2"
+"""In version 1, hidden tasks had the grammar of public ones."""
 SPLITS = ("public", "validation", HIDDEN)
 TRAIN = "train"
 _FOR_MAJORITY = 300
@@ -66,10 +67,19 @@ _SCORING = (
 )
 
 
-def mini_suite() -> Suite:
-    """The suite with its public tasks."""
+def first_version() -> Suite:
+    """Version 1 of the suite, with its public tasks."""
+    return mini_suite("1")
+
+
+def mini_suite(version: str = VERSION) -> Suite:
+    """The suite with its public tasks.
+
+    Args:
+        version: an earlier one has the hidden tasks of its time.
+    """
     return Suite(
-        slug=SLUG, version=VERSION, title="LUMOS mini",
+        slug=SLUG, version=version, title="LUMOS mini",
         description="Word problems, databases, chronicles, a shop and pictures of the miniature world, in turns.",
         metrics=COLUMNS, catalogue=TOOLS, tasks=tasks_of(Source(split=Split.PUBLIC)),
         conditions=Conditions(experts=True, samples=False, splits=SPLITS), panels=(Panel.TRANSCRIPT,), scoring=_SCORING,
@@ -98,12 +108,14 @@ def source_of(setting: Setting) -> Source:
     return Source(split=Split(split), hidden_seed=hidden_seed(setting))
 
 
-def tasks_of(source: Source, *, count: int = EACH) -> tuple[TurnTask, ...]:
-    """The tasks of each group; keys and kinds are the same on each split."""
+def tasks_of(source: Source, *, count: int = EACH, hidden_grammar: bool = True) -> tuple[TurnTask, ...]:
+    """The tasks of each group; keys and kinds are the same on each split. See `draw_group`."""
     return tuple(
         task_of(drawn, group=group, number=number)
         for group in GROUPS
-        for number, drawn in enumerate(draw_group(group=group, source=source, count=count))
+        for number, drawn in enumerate(
+            draw_group(group=group, source=source, count=count, hidden_grammar=hidden_grammar)
+        )
     )
 
 
@@ -138,5 +150,4 @@ def _public_draws(count: int) -> tuple[Task, ...]:
 
 
 def _hidden(suite: Suite, seed: str) -> tuple[Task, ...]:
-    del suite
-    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed))
+    return tasks_of(Source(split=Split.HIDDEN, hidden_seed=seed), hidden_grammar=suite.version != "1")

@@ -4,9 +4,10 @@ import pytest
 
 from evaluator.arc.grids import numbers_of
 from evaluator.arc.mini.families import FAMILIES
-from evaluator.arc.mini.suite import SLUG, environment
+from evaluator.arc.mini.suite import SLUG, environment, first_version
+from evaluator.core import canonical_json
 from evaluator.core.suites.hidden import HiddenSeed, suite_on_split
-from evaluator.core.suites.registry import suite_names, suite_of
+from evaluator.core.suites.registry import suite_names, suite_of, suite_with_digest
 from evaluator.core.turns import TurnResponse
 from evaluator.episodes.base import Setting, SettingError, episode_of
 from evaluator.planners.bundled import bundled_planner
@@ -78,3 +79,12 @@ def test_site_and_worker_agree_on_the_rules_without_the_seed():
 def test_other_splits_are_refused_with_a_sentence(setting, sentence):
     with pytest.raises(SettingError, match=sentence):
         episode_of(SLUG).evaluator(suite=suite_of(SLUG), setting=setting)
+
+
+def test_the_hidden_tasks_of_version_1_can_still_be_drawn():
+    """Seasons that were closed before version 2 are verified with them."""
+    suite = suite_with_digest(SLUG, first_version().digest)
+    assert (suite.version, suite_of(SLUG).version) == ("1", "2")
+    tasks = suite.hidden_requests(suite, "a secret")
+    described = [[task.key, task.text, str(getattr(task, "answer", "")), str(task.to_json())] for task in tasks]
+    assert canonical_json.digest(described) == "94f367e09566402694f3946f82432b8475f01c7072551afe6da44ff6fce3cc8b"

@@ -2,15 +2,16 @@
 
 import pytest
 
+from evaluator.core import canonical_json
 from evaluator.core.records import PlannerCall
 from evaluator.core.suites.hidden import HiddenSeed, suite_on_split
-from evaluator.core.suites.registry import suite_of
+from evaluator.core.suites.registry import suite_of, suite_with_digest
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.lumos.mini.draws import EACH
 from evaluator.lumos.mini.groups import GROUPS
-from evaluator.lumos.mini.suite import SLUG
+from evaluator.lumos.mini.suite import SLUG, first_version
 from evaluator.planners.bundled import bundled_planner
 
 
@@ -120,3 +121,12 @@ def test_rows_in_another_order_are_right_unless_the_gold_query_orders_them(setti
     assert only(records_of(planner=wrong, tasks=[ordered.key], setting=setting)).score == 0
     turned = Scripted({"actions": f"R1 = {grouped.answer} ORDER BY place DESC"})
     assert only(records_of(planner=turned, tasks=[grouped.key], setting=setting)).score == 1
+
+
+def test_the_hidden_tasks_of_version_1_can_still_be_drawn():
+    """Seasons that were closed before version 2 are verified with them."""
+    suite = suite_with_digest(SLUG, first_version().digest)
+    assert (suite.version, suite_of(SLUG).version) == ("1", "2")
+    tasks = suite.hidden_requests(suite, "a secret")
+    described = [[task.key, task.text, str(getattr(task, "answer", "")), str(task.to_json())] for task in tasks]
+    assert canonical_json.digest(described) == "ea6ac1dde933a9be275c2267c3b9d233e5ffb99c4fcdf6f40ff668c469be527a"
