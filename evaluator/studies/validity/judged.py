@@ -10,7 +10,7 @@ from evaluator.core.suites.base import Column, Suite
 from evaluator.planners.ablations import VariantPlanner
 from evaluator.planners.bundled import BUNDLED, bundled_planner, each_once
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
-from evaluator.scoring.metrics.statistics import Interval, paired_shares, wilson
+from evaluator.scoring.metrics.statistics import LEAST_VALUES, Interval, paired_shares, wilson
 from evaluator.studies.validity.damages import DAMAGES, Damage
 from evaluator.studies.validity.plan_texts import Donors
 
@@ -56,7 +56,9 @@ class DamageReport:
         """Whether gold is better in `indicator`: the interval, or without one the mean, is above 0."""
         if self.gain is None:
             return True  # no task to compare
-        return (self.gain.mean if self.gain.ends is None else self.gain.ends[0]) > 0
+        # The interval of a few tasks reaches beyond 0 whatever they say.
+        ends = None if self.gain.count < LEAST_VALUES else self.gain.ends
+        return (self.gain.mean if ends is None else ends[0]) > 0
 
 
 @dataclass(frozen=True, slots=True)
