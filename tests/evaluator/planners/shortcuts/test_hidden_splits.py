@@ -12,7 +12,7 @@ from evaluator.core.suites.hidden import HiddenSeed
 from evaluator.planners.shortcuts import planners
 from evaluator.studies.validity.shortcuts import ALLOWED, shares_of_gold
 
-CHECKED = ("openagi-season", "toolmini", "toolmini-abstain", "toolworld", "arc-mini")
+CHECKED = ("openagi-season", "toolmini", "toolmini-abstain", "toolworld", "lumos-mini", "arc-mini")
 FEW = 2_000
 
 
