@@ -22,6 +22,7 @@ _VISIBILITY = "Visibility"
 _REPORTS = "Reports"
 
 Priority = Literal["low", "normal", "high"]
+Share = Literal["tenth", "half", "all"]
 
 UrlOption = Annotated[str, typer.Option("--url", metavar="URL", envvar=URL_VARIABLE, help="The site's address.")]
 PatienceOption = Annotated[
@@ -181,6 +182,12 @@ def parse_priority(text: str) -> Priority:
     if text not in get_args(Priority):
         raise UsageError(f"--priority is low, normal or high, not {text!r}")
     return cast(Priority, text)
+
+
+def parse_share(text: str) -> Share:
+    if text not in get_args(Share):
+        raise UsageError(f"--asked-again is tenth, half or all, not {text!r}")
+    return cast(Share, text)
 
 
 def called_planner(*, url: str, chat_model: str, strategy: str) -> dict[str, Any]:

@@ -134,6 +134,8 @@ class NewSubmission(BaseModel):
     """Whether only the submitter's own workers evaluate it; it is not ranked then."""
     deterministic: bool = False
     """Whether the planner answers the same request alike in every run, which is checked."""
+    asked_again: Literal["tenth", "half", "all"] = "tenth"
+    """For how many of its tasks it is asked again: half of them count as one more evaluation, all as two more."""
     visibility: Visibility = "public"
     embargo_until: AwareDatetime | None = None
     """End of the embargo, if there is one."""

@@ -29,6 +29,7 @@ from evaluator.client.options import (
     entry_of,
     header_of_options,
     parse_priority,
+    parse_share,
     parse_thresholds,
 )
 from evaluator.client.output import Reports, exit_codes, say
@@ -175,6 +176,14 @@ def submit(
             rich_help_panel=SUBMISSION,
         ),
     ] = False,
+    asked_again: Annotated[
+        str,
+        typer.Option(
+            metavar="tenth|half|all",
+            help="For how many tasks it is asked again: half of them count as one more evaluation, all as two more.",
+            rich_help_panel=SUBMISSION,
+        ),
+    ] = "tenth",
     priority: Annotated[
         str,
         typer.Option(
@@ -243,7 +252,7 @@ def submit(
         )  # fmt: skip
         new = NewSubmission(
             planner=entry, suites=suites, team=team, version=planner_version, season=season, own_worker=own_worker,
-            deterministic=deterministic, priority=parse_priority(priority),
+            deterministic=deterministic, asked_again=parse_share(asked_again), priority=parse_priority(priority),
             **chosen_visibility(visibility=visibility, embargo_until=embargo_until, unless="public"),
         )  # fmt: skip
         with client_of(url=url, patience=patience, needs_token=True) as client:

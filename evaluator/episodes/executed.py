@@ -4,12 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluator.core.canonical_json import digest
+from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.parts import not_run_reasons
+from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
@@ -69,9 +70,9 @@ class ExecutedPlans:
         return False
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
-        """See `Episode`: covers the profile and the judge, if any."""
-        experts = named_profile(profile).digest
-        return experts if self.judge is None else digest({"profile": experts, "judge": self.judge.digest()})
+        """See `Episode`: covers the profile, the reader of replies and the judge, if any."""
+        rules: dict[str, JsonValue] = {"profile": named_profile(profile).digest, "reader": READER}
+        return digest(rules if self.judge is None else {**rules, "judge": self.judge.digest()})
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
         return identity_of_data(source=self._samples(setting).digest, suite=suite, setting=setting)

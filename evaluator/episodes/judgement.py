@@ -13,6 +13,7 @@ from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.parts import Planned, not_run_records, plan_all
+from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import Arbiter, ArbiterError, ArbiterName
 
 
@@ -136,7 +137,8 @@ class JudgedPlans:
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - no expert runs
         identity = self._identity(arbiter)
-        return digest({"judge": self.judge.digest(), "arbiter": identity}) if identity else self.judge.digest()
+        rules: dict[str, JsonValue] = {"judge": self.judge.digest(), "reader": READER}
+        return digest({**rules, "arbiter": identity} if identity else rules)
 
     def _identity(self, arbiter: ArbiterName | None) -> dict[str, JsonValue]:
         """The identity of an arbiter; empty if the judge does not use one."""

@@ -35,7 +35,7 @@ from leaderboard.boards.signing.services import sign_when_possible, withdraw_row
 from leaderboard.boards.task_values import keep_values
 from leaderboard.boards.version_changes import keep_changes
 from leaderboard.catalog.hidden_data import present_data
-from leaderboard.catalog.library import RunConditions, profile_of, samples_of, split_of
+from leaderboard.catalog.library import RunConditions, device_class_of_site, profile_of, samples_of, split_of
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board, lock_board
@@ -108,14 +108,15 @@ def latest_snapshots(*, suites: Iterable[Suite]) -> dict[int, Snapshot]:
     """The newest snapshot of each suite by the suite's key, in one query; suites without one are left out. Contents
     are not read with them.
 
-    Boards for the profile, split and samples that this installation evaluates with come before any other, so that
-    nobody moves the usual board aside by evaluating under other conditions; of these, those
-    on the present hidden data.
+    Boards for the profile, split, samples and devices that this installation evaluates with come before any other, so
+    that nobody moves the usual board aside by evaluating under other conditions; of these, those on the present hidden
+    data.
     """
     found = list(suites)
     usual = Q(pk__in=[])
     for suite in found:
-        usual |= Q(suite=suite, profile=profile_of(suite), split=split_of(suite), samples=samples_of(suite))
+        conditions = {"profile": profile_of(suite), "split": split_of(suite), "samples": samples_of(suite)}
+        usual |= Q(suite=suite, **conditions, device_class=device_class_of_site(suite))
     snapshots = (
         Snapshot.objects.filter(suite__in=found)
         .annotate(preference=Case(When(usual & present_data(), then=0), When(usual, then=1), default=2))
@@ -136,7 +137,7 @@ def snapshots_of(slug: str) -> QuerySet[Snapshot]:
 
 def conditions_of(snapshot: Snapshot) -> Conditions:
     """The conditions that the evaluations of a snapshot share."""
-    return Conditions(snapshot.profile_digest, snapshot.split, snapshot.samples, snapshot.data_digest)
+    return conditions_of_board(snapshot)
 
 
 def unranked(*, suite: Suite, reader: Reader) -> QuerySet[Evaluation]:

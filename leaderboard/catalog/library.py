@@ -2,7 +2,8 @@
 conditions under which this installation evaluates a suite. `boards.services` compares evaluations by them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -345,6 +346,8 @@ class RunConditions(NamedTuple):
     data_digest: str
     season: Season | None
     """None on open data."""
+    device_class: str = ""
+    """Of a completed evaluation."""
 
     @property
     def season_id(self) -> str | None:
@@ -376,6 +379,24 @@ def profile_of(suite: Suite) -> str:
 def samples_of(suite: Suite) -> int:
     """How many data points each task has on this installation."""
     return int(settings.SAMPLES) if suite.conditions["samples"] else 1
+
+
+def device_class_of_site(suite: Suite) -> str:
+    """The class of the devices on which this installation's workers run experts of a suite, as rows have it."""
+    return device_class([settings.DEVICE]) if suite.runs_experts else ""
+
+
+def device_class(devices: Iterable[str]) -> str:
+    """The class of torch devices, such as `cuda:0`, as `MeasuringConditions` has it."""
+    types = {device.partition(":")[0] for device in devices}
+    if types <= {_USUAL_DEVICE}:
+        return ""
+    (first, *others) = sorted(types)
+    # The names come from workers, and self-hosted ones may send anything.
+    return "mixed" if others else first if re.fullmatch("[a-z]{1,20}", first) else "unknown"
+
+
+_USUAL_DEVICE = "cpu"
 
 
 def judges_otherwise(*, suite: Suite, profile: str, rules: str) -> bool:

@@ -126,12 +126,15 @@ class MeasuringConditions(models.Model):
     """Of the data, with the commitment of the season (`evaluator.core.suites.hidden`)."""
     season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="%(class)ss")
     """The season of the hidden data; null: open data."""
+    device_class = models.CharField(max_length=20, blank=True, default="", db_default="")
+    """On what devices experts ran, if not only on CPUs: `cuda`, another type of torch devices, or `mixed`. Known when
+    an evaluation completes; empty also where no expert runs."""
 
     class Meta:
         abstract = True
 
 
-CONDITION_COLUMNS = ("profile", "profile_digest", "split", "samples", "data_digest", "season_id")
+CONDITION_COLUMNS = ("profile", "profile_digest", "split", "samples", "data_digest", "season_id", "device_class")
 """The columns of `MeasuringConditions`."""
 RELATED_CONDITIONS = "season"
 """The row beside an evaluation or a snapshot that says whether its data are public, for `select_related`."""

@@ -17,7 +17,7 @@ from evaluator.scoring.metrics.aggregate import TaskScore
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Task
-from leaderboard.evaluations.models import Evaluation, TaskResult
+from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
 from leaderboard.platform.lru_cache import SharedCache
 
 GOLD = "gold"
@@ -111,6 +111,9 @@ def _of_gold(evaluation: Evaluation) -> QuerySet[TaskResult]:
 def beside(evaluation: Evaluation) -> QuerySet[Evaluation]:
     """The evaluations under the conditions of this one, and thus on the same samples."""
     conditions = RunConditions.of(evaluation)._asdict()
+    if evaluation.state != EvaluationState.COMPLETED:
+        # Not known yet.
+        del conditions["device_class"]
     return Evaluation.objects.filter(suite=evaluation.suite, **conditions)
 
 

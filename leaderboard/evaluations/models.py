@@ -160,6 +160,24 @@ class Visibility(models.TextChoices):
     """Visible to users who may act on it, and to staff."""
 
 
+class AskedAgain(models.TextChoices):
+    """For how many of its tasks a planner is asked again (`queue/further_runs.py`)."""
+
+    TENTH = "tenth", "A tenth of the tasks"
+    HALF = "half", "Half of the tasks"
+    ALL = "all", "All tasks"
+
+    @property
+    def share(self) -> float:
+        """Share of the tasks."""
+        return {"tenth": 0.1, "half": 0.5, "all": 1.0}[self.value]
+
+    @property
+    def charged(self) -> int:
+        """As how many evaluations one is charged: one covers two further runs of a tenth."""
+        return {"tenth": 1, "half": 2, "all": 3}[self.value]
+
+
 class Submission(models.Model):
     """A planner entered for one or more suites at one moment."""
 
@@ -180,6 +198,11 @@ class Submission(models.Model):
     """When the embargo ends; null without one."""
     deterministic = models.BooleanField(default=False, db_default=False)
     """Whether the submitter declares that the planner answers the same request alike in every run. It is checked."""
+    asked_again = models.CharField(
+        max_length=10, choices=AskedAgain, default=AskedAgain.TENTH, db_default=AskedAgain.TENTH.value
+    )
+    """For how many tasks of each evaluation the planner is asked again, unless it is deterministic and this is the
+    usual tenth."""
     public_since = models.DateTimeField(null=True)
     """When it became public; null if it was public from the start, or is not public yet."""
 
@@ -192,6 +215,10 @@ class Submission(models.Model):
                 condition=models.Q(visibility="embargo", embargo_until__isnull=False)
                 | ~models.Q(visibility="embargo") & models.Q(embargo_until=None),
                 name="an_embargo_and_nothing_else_has_an_end",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(asked_again__in=AskedAgain.values),
+                name="a_submission_is_asked_again_for_a_known_share",
             ),
         ]
         indexes = [
@@ -568,11 +595,12 @@ class Conditions(NamedTuple):
     split: str
     samples: int
     data_digest: str
+    device_class: str = ""
 
 
-def conditions_of_board(evaluation: Evaluation) -> Conditions:
-    """The conditions of an evaluation's board."""
-    return Conditions(evaluation.profile_digest, evaluation.split, evaluation.samples, evaluation.data_digest)
+def conditions_of_board(of: MeasuringConditions) -> Conditions:
+    """The conditions of the board of an evaluation or a snapshot."""
+    return Conditions(of.profile_digest, of.split, of.samples, of.data_digest, of.device_class)
 
 
 def lock_board(slug: str) -> None:

@@ -32,7 +32,7 @@ from evaluator.reliability.further_runs import (
     sample_size,
 )
 from leaderboard.catalog.library import RunConditions
-from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, TaskResult
+from leaderboard.evaluations.models import AskedAgain, Evaluation, EvaluationReason, EvaluationState, TaskResult
 from leaderboard.evaluations.results.run_records import records_of
 from leaderboard.evaluations.states import CANCELLABLE, FINAL, Entered, advance, deadline_of, explain
 from leaderboard.planners.kinds import kind_of
@@ -77,11 +77,12 @@ def ask_again(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
     runs = list(evaluation.further_runs)
     if any(run.state not in FINAL for run in runs):
         return True
-    is_check = claim is not Claim.NONE and not runs
-    if runs and not _contradicts(claim=claim, runs=runs, evaluation=evaluation):
+    is_checked = claim is not Claim.NONE and evaluation.submission.asked_again == AskedAgain.TENTH
+    is_check = is_checked and not runs
+    if runs and not (is_checked and _contradicts(runs=runs, evaluation=evaluation)):
         _restart_deadline(evaluation)
         return False
-    tasks = _drawn(results, is_check=is_check)
+    tasks = _drawn(results, share=None if is_check else AskedAgain(evaluation.submission.asked_again).share)
     if not tasks:
         return False
     first = max((run.repetition for run in runs), default=1) + 1
@@ -99,17 +100,16 @@ def ask_again(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
     return True
 
 
-def _contradicts(*, claim: Claim, runs: Sequence[Evaluation], evaluation: Evaluation) -> bool:
-    """Whether the only further run is a check, and an answer differs."""
-    if claim is Claim.NONE or len(runs) > 1:
-        return False
-    return differing_tasks(_records(evaluation=evaluation, runs=runs))[1] > 0
+def _contradicts(*, runs: Sequence[Evaluation], evaluation: Evaluation) -> bool:
+    """Whether there was only a check so far, and an answer differs."""
+    return len(runs) == 1 and differing_tasks(_records(evaluation=evaluation, runs=runs))[1] > 0
 
 
-def _drawn(results: Sequence[TaskResult], *, is_check: bool) -> list[str]:
+def _drawn(results: Sequence[TaskResult], *, share: float | None) -> list[str]:
+    """Randomly drawn tasks: this share of them, or as many as check a claim."""
     # What the owner accepted as a fault is no answer of the planner.
     tasks = [row.task.key for row in results if row.outcome in _COMPARABLE and not row.accepted]
-    size = check_size(len(tasks)) if is_check else sample_size(len(tasks))
+    size = check_size(len(tasks)) if share is None else sample_size(len(tasks), share=share)
     # Not from a seed: who knew the tasks could answer others by chance.
     return drawn(tasks, size=size, rng=secrets.SystemRandom())
 
@@ -130,6 +130,16 @@ def _queue(*, evaluation: Evaluation, tasks: Sequence[str], repetition: int) -> 
         # The site may have no access to the planner.
         OwnWorkerRun.objects.create(evaluation=run)
     return run
+
+
+def may_be_asked_again(evaluation: Evaluation) -> bool:
+    """Whether more tasks of a planner may follow those of an evaluation, or of a further run, that have ended."""
+    first = evaluation
+    if evaluation.is_further_run:
+        assert evaluation.member_of is not None, "a constraint of the table"
+        first = evaluation.member_of
+    is_open = first.is_submitted and first.state not in FINAL and first.summary is None
+    return bool(settings.FURTHER_RUNS) and is_open
 
 
 def _restart_deadline(evaluation: Evaluation) -> None:

@@ -60,10 +60,11 @@ def publish_again(evaluation: Evaluation) -> None:
         changed.call(Changed(boards=[evaluation]))
 
 
-def make_ready(*, evaluation: Evaluation, summary: dict[str, Any]) -> bool:
-    """Store the scores of an evaluation. False if it is no longer `aggregating` in this attempt."""
+def make_ready(*, evaluation: Evaluation, summary: dict[str, Any], device_class: str) -> bool:
+    """Store the scores of an evaluation, and on what devices its experts ran. False if it is no longer `aggregating` in
+    this attempt."""
     current = Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.AGGREGATING, attempt=evaluation.attempt)
-    return bool(current.update(summary=summary))
+    return bool(current.update(summary=summary, device_class=device_class))
 
 
 def published_or_not(submission: Submission) -> EvaluationReason:

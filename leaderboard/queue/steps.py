@@ -13,7 +13,7 @@ from evaluator.planners.breaker import UNREACHABLE_TASKS
 from evaluator.scoring.readability import Reading
 from gpu_jobs.launchers.base import Launcher, LaunchError
 from gpu_jobs.tracing.spans import span
-from leaderboard.catalog.library import digests_today, library
+from leaderboard.catalog.library import device_class, digests_today, library
 from leaderboard.evaluations.models import (
     Attempt,
     AttemptState,
@@ -214,9 +214,10 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     elif evaluation.is_further_run and withholds_tasks(reader=None, of=evaluation):
         # Means over a few hidden tasks would reveal what single ones score.
         summary = {"metrics": {}, "outcomes": {}}
+    devices = _device_class(evaluation)
     own = hasattr(evaluation, "own_worker_run")
     if not own and evaluation.is_submitted:
-        if not publishing.make_ready(evaluation=evaluation, summary=summary):
+        if not publishing.make_ready(evaluation=evaluation, summary=summary, device_class=devices):
             return False
         publishing.publish_ready(evaluation)
         return Evaluation.runs.filter(pk=evaluation.pk, state=EvaluationState.COMPLETED).exists()
@@ -237,10 +238,20 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
             reason=reason,
             facts={"count": len(sample)},
             summary=summary,
+            device_class=devices,
         )
         if done and sample:
             verification.begin(evaluation=evaluation, tasks=sample)
     return done
+
+
+def _device_class(evaluation: Evaluation) -> str:
+    """The class of the devices on which the evaluation's experts ran; empty where none runs."""
+    if not evaluation.suite.runs_experts:
+        return ""
+    workers = (evaluation.provenance or {}).get("workers", ())
+    devices = (worker.get("device") for worker in workers if isinstance(worker, dict))
+    return device_class(device for device in devices if isinstance(device, str) and device)
 
 
 def fail_overdue(evaluation: Evaluation) -> bool:

@@ -39,7 +39,8 @@ class QuotaEntry(models.Model):
     """In UTC. Of a refund the day that was charged, so that a balance is the sum of its entries."""
     evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="quota_entries")
     amount = models.SmallIntegerField()
-    """1 when it was submitted, -1 when it was refunded."""
+    """As how many evaluations it was charged when it was submitted, 1 unless its planner is asked again for more tasks;
+    the negative of that when it was refunded."""
     reason = models.CharField(max_length=40, choices=EntryReason)
     created = models.DateTimeField(auto_now_add=True)
 
@@ -53,7 +54,7 @@ class QuotaEntry(models.Model):
                 fields=["evaluation", "amount"], condition=_OF_TEAM, name="team_charged_once_and_refunded_once"
             ),
             models.CheckConstraint(condition=_OF_USER | _OF_TEAM, name="an_entry_is_a_users_or_a_teams"),
-            models.CheckConstraint(condition=models.Q(amount__in=[1, -1]), name="an_entry_is_a_charge_or_a_refund"),
+            models.CheckConstraint(condition=~models.Q(amount=0), name="an_entry_charges_or_refunds_something"),
         ]
 
     def __str__(self) -> str:

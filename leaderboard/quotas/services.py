@@ -85,8 +85,8 @@ class Quota:
         return None if self.limit is None else max(0, self.limit - self.used)
 
 
-def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> None:
-    """Charge an evaluation to its user and its team, for its suite and for the day.
+def charge(*, user: User, evaluation: Evaluation, team: Team | None = None, amount: int = 1) -> None:
+    """Charge an evaluation to its user and its team, for its suite and for the day, as this many.
 
     Before: within a transaction, which must be rolled back after an error; the evaluation is not charged.
     After: it is charged, and no limit is exceeded, also with concurrent submissions.
@@ -101,9 +101,9 @@ def charge(*, user: User, evaluation: Evaluation, team: Team | None = None) -> N
     payers: list[_Payer] = [{"user": user}] if team is None else [{"user": user}, {"team": team}]
     for whose in payers:
         for suite in (ALL_SUITES, slug):
-            _charge_balance(whose=whose, suite=suite, day=day)
+            _charge_balance(whose=whose, suite=suite, day=day, amount=amount)
         QuotaEntry.objects.create(
-            **whose, suite=slug, day=day, evaluation=evaluation, amount=1, reason=EntryReason.SUBMITTED
+            **whose, suite=slug, day=day, evaluation=evaluation, amount=amount, reason=EntryReason.SUBMITTED
         )
 
 
@@ -114,15 +114,15 @@ class _Payer(TypedDict, total=False):
     team: Team
 
 
-def _charge_balance(*, whose: _Payer, suite: str, day: date) -> None:
+def _charge_balance(*, whose: _Payer, suite: str, day: date, amount: int) -> None:
     QuotaBalance.objects.bulk_create([QuotaBalance(**whose, suite=suite, day=day)], ignore_conflicts=True)
     balance = QuotaBalance.objects.filter(**whose, suite=suite, day=day)
     team = whose.get("team")
     limit = limit_of(suite) if team is None else team_limit_of(suite)
     if limit is not None:
-        balance = balance.filter(used__lt=limit, charged__lt=limit * CHARGES_PER_QUOTA)
+        balance = balance.filter(used__lte=limit - amount, charged__lte=limit * CHARGES_PER_QUOTA - amount)
     # PostgreSQL evaluates the condition again after waiting for a concurrent update of the row.
-    if not balance.update(used=F("used") + 1, charged=F("charged") + 1):
+    if not balance.update(used=F("used") + amount, charged=F("charged") + amount):
         assert limit is not None
         raise QuotaExceededError(suite=suite, limit=limit, free_at=next_day(day), team=team)
 
@@ -134,18 +134,23 @@ def refund(*, evaluation_id: UUID, reason: EntryReason) -> bool:
     After: the evaluation has exactly one refund for each charge, that of the user and that of the team.
     """
     with transaction.atomic():
-        charges = QuotaEntry.objects.select_for_update().filter(evaluation=evaluation_id, amount=1)
+        charges = QuotaEntry.objects.select_for_update().filter(evaluation=evaluation_id, amount__gt=0)
         # The user's before the team's, as in `charge`.
         charged = list(charges.order_by(F("team").asc(nulls_first=True)))
-        if not charged or QuotaEntry.objects.filter(evaluation=evaluation_id, amount=-1).exists():
+        if not charged or QuotaEntry.objects.filter(evaluation=evaluation_id, amount__lt=0).exists():
             return False
         for entry in charged:
             whose = {"user_id": entry.user_id, "team_id": entry.team_id}
             QuotaEntry.objects.create(
-                **whose, suite=entry.suite, day=entry.day, evaluation_id=evaluation_id, amount=-1, reason=reason
+                **whose,
+                suite=entry.suite,
+                day=entry.day,
+                evaluation_id=evaluation_id,
+                amount=-entry.amount,
+                reason=reason,
             )
             for suite in (ALL_SUITES, entry.suite):
-                QuotaBalance.objects.filter(**whose, suite=suite, day=entry.day).update(used=F("used") - 1)
+                QuotaBalance.objects.filter(**whose, suite=suite, day=entry.day).update(used=F("used") - entry.amount)
     return True
 
 

@@ -142,6 +142,7 @@ def _gold_records(evaluation: Evaluation) -> Records | None:
         split=evaluation.split,
         samples=evaluation.samples,
         data_digest=evaluation.data_digest,
+        device_class=evaluation.device_class,
         state=EvaluationState.COMPLETED,
         own_worker_run=None,
         submission__planner__bundled_name=_GOLD,

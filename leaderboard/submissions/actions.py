@@ -176,6 +176,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
             visibility=Visibility.PUBLIC if was_public else first.visibility,
             embargo_until=None if was_public else first.embargo_until,
             deterministic=first.deterministic,
+            asked_again=first.asked_again,
         )
         try:
             services.enter(submission=submission, entries=entries, charged=not for_owner)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from leaderboard.catalog.hidden_data import DATA_FIELDS
-from leaderboard.evaluations.models import SubmitterPriority, Visibility
+from leaderboard.evaluations.models import AskedAgain, SubmitterPriority, Visibility
 from leaderboard.platform.fields import Choice, Field, Moment, Text, Tick
 
 PRIORITIES = {choice.name.lower(): choice for choice in SubmitterPriority}
@@ -52,6 +52,22 @@ DETERMINISTIC = Tick(
     page_help="",
     example=False,
 )
+ASKED_AGAIN = Choice(
+    "asked_again",
+    label="Asked again for",
+    noun="share of tasks that are asked again",
+    help="For how many of its tasks, drawn at random, the planner is asked twice more: `tenth`, which each evaluation "
+    "includes; `half`, which counts as one more evaluation; or `all`, as two more.",
+    page_help="Drawn at random when the first run has ended; the planner is asked twice more for them.",
+    default=AskedAgain.TENTH.value,
+    example=AskedAgain.TENTH.value,
+    choices=[
+        (AskedAgain.TENTH.value, "A tenth of the tasks, included in every evaluation"),
+        (AskedAgain.HALF.value, "Half of the tasks: counts as one more evaluation"),
+        (AskedAgain.ALL.value, "All tasks: counts as two more evaluations"),
+    ],
+    api_choices=AskedAgain.choices,
+)
 VISIBILITY = Choice(
     "visibility",
     label="Who sees it?",
@@ -96,6 +112,7 @@ BESIDE_THE_PLANNER: tuple[Field[Any], ...] = (
     PRIORITY,
     OWN_WORKER,
     DETERMINISTIC,
+    ASKED_AGAIN,
     VISIBILITY,
     EMBARGO_UNTIL,
 )

@@ -215,6 +215,7 @@ def _to_json(data: services.SubmissionData) -> dict[str, Any]:
             "priority",
             "visibility",
             "deterministic",
+            "asked_again",
         )
     }
     until = data.embargo_until

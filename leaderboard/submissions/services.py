@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
+from django.conf import settings
 from django.db import transaction
 
 from evaluator.core.records import Outcome, Reason
@@ -19,6 +20,7 @@ from leaderboard.catalog.hidden_data import problems as data_problems
 from leaderboard.catalog.library import RunConditions, conditions_of, not_run_reasons, tasks_per_shard
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import (
+    AskedAgain,
     Evaluation,
     EvaluationReason,
     EvaluationState,
@@ -44,7 +46,7 @@ from leaderboard.queue.shards import add_shards, queue_tasks, split
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.unreachable import count_against_planner
 from leaderboard.quotas.services import charge, check_planner_limit
-from leaderboard.submissions.fields import DETERMINISTIC, PRIORITIES, PRIORITY, VERSION, VISIBILITY
+from leaderboard.submissions.fields import ASKED_AGAIN, DETERMINISTIC, PRIORITIES, PRIORITY, VERSION, VISIBILITY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,8 @@ class SubmissionData(DataChoice):
     """End of the embargo, if there is one."""
     deterministic: bool = DETERMINISTIC.default
     """Whether the planner answers the same request alike in every run."""
+    asked_again: str = ASKED_AGAIN.default
+    """For how many tasks it is asked again: one of `AskedAgain`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +83,7 @@ class ValidSubmission:
     visibility: str
     embargo_until: datetime | None
     deterministic: bool
+    asked_again: AskedAgain
 
 
 def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
@@ -106,6 +111,7 @@ def validate(*, user: User, data: SubmissionData) -> ValidSubmission:
         visibility=data.visibility,
         embargo_until=data.embargo_until,
         deterministic=data.deterministic,
+        asked_again=AskedAgain(data.asked_again),
     )
 
 
@@ -136,6 +142,12 @@ def _look_up_names(*, user: User, data: SubmissionData) -> tuple[_Named, Errors]
 
 def _wrong_claim(data: SubmissionData) -> Errors:
     kind = KINDS.get(data.planner.kind)
+    if data.asked_again not in AskedAgain.values:
+        return {ASKED_AGAIN.name: [f"Choose one of {', '.join(AskedAgain.values)}."]}
+    if data.asked_again != AskedAgain.TENTH and not settings.FURTHER_RUNS:
+        return {ASKED_AGAIN.name: ["This site asks no planner again: leave this out."]}
+    if data.asked_again != AskedAgain.TENTH and kind is not None and not kind.can_be_asked_again:
+        return {ASKED_AGAIN.name: [f"{kind.noun} has one run by nature: leave this out."]}
     if not data.deterministic or kind is None or kind.may_declare_determinism:
         return {}
     return {DETERMINISTIC.name: [f"{kind.noun} needs no such claim: this site knows whether it samples."]}
@@ -164,6 +176,7 @@ def submit(valid: ValidSubmission, *, charged: bool = True) -> Submission:
             visibility=valid.visibility,
             embargo_until=valid.embargo_until,
             deterministic=valid.deterministic,
+            asked_again=valid.asked_again,
         )
         try:
             enter(submission=submission, entries=valid.entries, charged=charged)
@@ -221,7 +234,8 @@ def enter(*, submission: Submission, entries: Sequence[SuiteEntry], charged: boo
     for entry in entries:
         evaluation = _queue(submission=submission, entry=entry)
         if charged:
-            charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation)
+            amount = AskedAgain(submission.asked_again).charged
+            charge(user=submission.submitted_by, team=submission.team, evaluation=evaluation, amount=amount)
             check_planner_limit(evaluation)
 
 

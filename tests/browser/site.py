@@ -294,12 +294,31 @@ def _person(name: str) -> User:
     return User.objects.create(username=name, email=f"{name}@example.org", password=make_password(PASSWORD))
 
 
+def _make_further_runs(first: Evaluation) -> None:
+    """Two further runs of 19 tasks, one of which waits for its owner, and what the evaluation says of them."""
+    report = {"claim": "declared", "verdict": "contradicted", "runs": 3, "tasks": 19, "differing": 2, "asked": 38}
+    Evaluation.runs.filter(pk=first.pk).update(summary={**first.summary, "runs": {**report, "why": ""}})
+    first.refresh_from_db()
+    names = "submission", "suite", "profile", "profile_digest", "split", "samples", "state_since", "provenance"
+    ends = [
+        {"state": EvaluationState.COMPLETED, "reason": "further_run", "summary": {"metrics": {}, "outcomes": {}}},
+        {"state": EvaluationState.CANCELLED, "reason": "cancelled_by_owner", "reason_text": "Cancelled by its owner."},
+    ]
+    for number, end in enumerate(ends, start=2):
+        run = Evaluation.runs.create(
+            **{name: getattr(first, name) for name in names}, **end,
+            member_of=first, is_further_run=True, repetition=number, tasks_total=19,
+        )  # fmt: skip
+        make_results(run, samples=1, upto=19)
+
+
 def _executed(*, ada: User, bea: User) -> dict[str, Evaluation]:
     """OpenAGI with a board of several planners, and an evaluation of ada's in each state."""
     suite = make_suite()
     planner = make_planner(owner=ada, name="word-reader", description="Reads the words of a request one by one.")
     found = {"completed": make_evaluation(planner=planner, suite=suite, **_when(hours=3))}
     make_results(found["completed"], faults=False)
+    _make_further_runs(found["completed"])
     others = ((bea, "gold", 0.91), (bea, "random-valid", 0.22), (bea, "no-op", 0.04))
     for number, (owner, name, overall) in enumerate(others):
         fields = {"summary": make_summary(overall), **_when(hours=30 + number)}

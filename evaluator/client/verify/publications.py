@@ -72,7 +72,7 @@ class _Shown:
         suite, conditions = self.statement.suite, self.statement.conditions
         return BoardFacts(
             columns=columns_of(suite), site=self.prefix, suite=suite.slug, suite_version=suite.version,
-            suite_digest=suite.digest, conditions=conditions.model_dump(exclude={"commitment"}),
+            suite_digest=suite.digest, conditions={**conditions.public_json(), "season": conditions.season},
             snapshot=self.statement.number, snapshot_digest=self.proof.digest,
         )  # fmt: skip
 

@@ -109,7 +109,7 @@ _PATH = re.compile(
     r"(?P<prefix>.*?)/(?:api/v1/)?boards/(?P<suite>[-a-zA-Z0-9_]{1,100})"
     r"(?:/snapshots/(?P<number>[0-9]{1,9})(?:\.(?:json|csv|bib))?(?:/proof)?|/rows|/plots)?/?"
 )
-_CONDITIONS = ("profile_digest", "split", "samples", "data_digest")
+_CONDITIONS = ("profile_digest", "split", "samples", "data_digest", "device_class")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

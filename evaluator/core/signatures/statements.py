@@ -128,10 +128,19 @@ class Conditions(Shape):
     """Name of the season whose hidden data these are; empty for open data."""
     commitment: _Text
     """To the seed of these data."""
+    device_class: _Text = ""
+    """On what devices experts ran, if not only on CPUs; absent if empty."""
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        # Keeps the digests of statements without it unchanged.
+        fields: dict[str, object] = handler(self)
+        return {name: value for name, value in fields.items() if name != "device_class" or value}
 
     def public_json(self) -> dict[str, Any]:
         """As boards and exports show them: without the commitment, and null for the season of open data."""
-        return {**self.model_dump(exclude={"commitment"}), "season": self.season or None}
+        shown = self.model_dump(exclude={"commitment"})
+        return {**shown, "season": self.season or None, "device_class": self.device_class}
 
 
 class Digested(Shape):

@@ -18,6 +18,7 @@ from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.executed import ExecutedPlans, named_profile
 from evaluator.episodes.turns.environment import Bounds, Environment, ExpertEnvironment, offered_tools
+from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class InteractiveEpisodes:
         return True
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002
-        """See `Episode`: covers tools and limits, and with experts the profile."""
+        """See `Episode`: covers tools, limits and the reader of replies, and with experts the profile."""
         bounds = self.bounds
         limits: list[JsonValue] = [
             bounds.turns, bounds.actions, bounds.seconds, bounds.feedback_characters, bounds.held_characters,
@@ -57,6 +58,7 @@ class InteractiveEpisodes:
             "environment": self._environment(Setting(profile=profile)).digest(),
             "limits": limits,
             "ends": _ENDS_VERSION,
+            "reader": READER,
         }
         if self.experts:
             rules["profile"] = named_profile(profile).digest

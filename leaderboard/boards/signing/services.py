@@ -292,6 +292,7 @@ def _conditions(subject: Snapshot | Evaluation) -> Conditions:
         split=subject.split,
         samples=subject.samples,
         data_digest=subject.data_digest,
+        device_class=subject.device_class,
         **(dict.fromkeys(FACTS, "") | facts_of(subject, suite=subject.suite)),
     )
 

@@ -85,6 +85,9 @@ class BoardOutput(ConditionsOutput, Output):
     split = serializers.CharField()
     samples = serializers.IntegerField()
     data_digest = serializers.CharField(help_text="Digest of the data, including the commitment to hidden data.")
+    device_class = serializers.CharField(
+        help_text="On what devices experts ran, if not only on CPUs: `cuda`, another type of torch devices, or `mixed`."
+    )
     content = serializers.JSONField(help_text=CONTENT_HELP)
     reference = serializers.JSONField(
         help_text="Tables of papers that report figures for this suite: `source`, `name`, `title`, what `differs`, "

@@ -281,9 +281,12 @@ def _conditions(request: HttpRequest) -> Conditions | None:
     values = {name: request.GET[name] for name in Conditions._fields if name in request.GET}
     if not values:
         return None
+    # Addresses from before device classes lack it.
+    values.setdefault("device_class", "")
     if len(values) < len(Conditions._fields) or re.fullmatch(r"[0-9]{1,9}", values["samples"]) is None:
         raise Http404("a board is identified by profile_digest, split, samples and data_digest together")
-    return Conditions(values["profile_digest"], values["split"], int(values["samples"]), values["data_digest"])
+    rules, data = values["profile_digest"], values["data_digest"]
+    return Conditions(rules, values["split"], int(values["samples"]), data, values["device_class"])
 
 
 @require_safe

@@ -26,6 +26,7 @@ CONDITIONS_EXAMPLE = {
     "samples": 8,
     "data_digest": DIGEST,
     "season": None,
+    "device_class": "",
 }
 CONDITION_FIELDS = list(CONDITIONS_EXAMPLE)
 """For `Meta.fields`."""

@@ -155,7 +155,17 @@ def _plan(plan: FilePlan) -> Row:
 
 
 def _submission(submission: Submission) -> Row:
-    names = ("id", "version", "created", "priority", "visibility", "embargo_until", "public_since", "deterministic")
+    names = (
+        "id",
+        "version",
+        "created",
+        "priority",
+        "visibility",
+        "embargo_until",
+        "public_since",
+        "deterministic",
+        "asked_again",
+    )
     return {
         **{name: getattr(submission, name) for name in names},
         "planner": submission.planner.name,

@@ -91,6 +91,8 @@ SLICE_SECONDS = env.integer("PLANARENA_SLICE_SECONDS", default=10, least=0)
 FURTHER_RUNS = env.integer("PLANARENA_FURTHER_RUNS", default=2, least=0)
 """How often a planner is asked again for a random tenth of the tasks before an evaluation completes; 0: never, and
 boards say that rows have one run."""
+DEVICE = env.text("PLANARENA_DEVICE", "cpu")
+"""Torch device of this installation's workers, whose boards come first; boards of other devices are apart."""
 VERIFY_TASKS = env.integer("PLANARENA_VERIFY_TASKS", default=60, least=1)
 """Tasks of an evaluation on a self-hosted worker that a worker of the site repeats before it is ranked."""
 SHARD_TRIES = env.integer("PLANARENA_SHARD_TRIES", default=5, least=1)

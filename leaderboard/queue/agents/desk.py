@@ -17,6 +17,7 @@ from leaderboard.evaluations.models import Evaluation, Shard, ShardState, TaskRe
 from leaderboard.evaluations.states import FINAL
 from leaderboard.queue.agents import turns
 from leaderboard.queue.agents.turns import note_presence
+from leaderboard.queue.further_runs import may_be_asked_again
 from leaderboard.queue.models import AgentTurn
 
 WAIT_SECONDS = 25.0
@@ -93,9 +94,11 @@ class DatabaseDesk:
 
     def _over(self) -> str:
         """Why no task follows, as a sentence; empty while some may."""
-        state = Evaluation.runs.values_list("state", flat=True).get(pk=self.evaluation_id)
-        if state in {final.value for final in FINAL}:
-            return f"All tasks are done: the evaluation is {state}. There is nothing left to do."
+        evaluation = Evaluation.runs.get(pk=self.evaluation_id)
+        if may_be_asked_again(evaluation):
+            return ""
+        if evaluation.state in {final.value for final in FINAL}:
+            return f"All tasks are done: the evaluation is {evaluation.state}. There is nothing left to do."
         open_shards = Shard.objects.filter(evaluation=self.evaluation_id).exclude(state=ShardState.DONE)
         if not open_shards.exists():
             return "All tasks are done, and their scores are being computed. There is nothing left to do."

@@ -28,7 +28,7 @@ from evaluator.planners.agents.calls import ToolResult
 from evaluator.planners.agents.desk import call
 from evaluator.planners.agents.server import mcp_server
 from evaluator.planners.agents.tools import AgentTool, agent_tools
-from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.states import FINAL
 from leaderboard.people.authentication import ApiTokenAuthentication
 from leaderboard.people.models import Scope
@@ -112,7 +112,8 @@ def _evaluation_id(scope: AsgiScope) -> UUID | None:
 
 
 def _evaluation(*, user_id: int, evaluation_id: UUID | None) -> Evaluation:
-    """The evaluation with this id; without one, the only unfinished one of the user's agents, or the last finished."""
+    """The evaluation with this id; without one, the only unfinished one of the user's agents, or the last finished. One
+    that waits for its further runs is represented by the first of these."""
     mine = Evaluation.runs.select_related("suite").filter(
         submission__submitted_by=user_id, submission__planner__kind__in=AGENTS
     )
@@ -120,7 +121,8 @@ def _evaluation(*, user_id: int, evaluation_id: UUID | None) -> Evaluation:
         evaluation = mine.filter(pk=evaluation_id).first()
         if evaluation is None:
             raise _no_evaluation("You have no agent-driven evaluation with this id.")
-        return evaluation
+        return _open_run(evaluation)
+    mine = mine.filter(is_further_run=False)
     unfinished = list(mine.exclude(state__in=[state.value for state in FINAL]).order_by("created")[: _MOST_NAMED + 1])
     if len(unfinished) > 1:
         named = ", ".join(f"{evaluation.pk} ({evaluation.suite.slug})" for evaluation in unfinished[:_MOST_NAMED])
@@ -129,7 +131,15 @@ def _evaluation(*, user_id: int, evaluation_id: UUID | None) -> Evaluation:
     last = unfinished[0] if unfinished else mine.order_by("-finished", "-created").first()
     if last is None:
         raise _no_evaluation("You have no agent-driven evaluation: submit a planner of the kind 'agent' first.")
-    return last
+    return _open_run(last)
+
+
+def _open_run(evaluation: Evaluation) -> Evaluation:
+    """The first unfinished further run of an evaluation that waits for it, or the evaluation itself."""
+    if evaluation.state != EvaluationState.AGGREGATING or not evaluation.is_submitted:
+        return evaluation
+    open_runs = evaluation.further_runs.exclude(state__in=[state.value for state in FINAL])
+    return open_runs.select_related("suite").first() or evaluation
 
 
 def _no_evaluation(detail: str) -> RefusedError:

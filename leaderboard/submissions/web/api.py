@@ -94,7 +94,7 @@ class VisibilityInput(Input):
 @example({
     "id": SUBMISSION_ID, "planner": example_of(PlannerOutput), "version": "3f2a9c1", "submitted_by": "ada",
     "team": "plan-lab", "created": WHEN, "visibility": "public", "embargo_until": None, "rerun_of": None,
-    "deterministic": False, "evaluations": [example_of(EvaluationOutput)],
+    "deterministic": False, "asked_again": "tenth", "evaluations": [example_of(EvaluationOutput)],
 })  # fmt: skip
 class SubmissionOutput(serializers.ModelSerializer[Submission]):
     """A submission with its evaluations."""
@@ -111,7 +111,7 @@ class SubmissionOutput(serializers.ModelSerializer[Submission]):
         model = Submission
         fields = [
             "id", "planner", "version", "submitted_by", "team", "created", "visibility", "embargo_until", "rerun_of",
-            "deterministic", "evaluations",
+            "deterministic", "asked_again", "evaluations",
         ]  # fmt: skip
         read_only_fields = fields
 

@@ -31,7 +31,16 @@ from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.platform.fields import FIELD_TEMPLATE, Field
 from leaderboard.platform.problems import FieldErrors
-from leaderboard.submissions.fields import DETERMINISTIC, EMBARGO_UNTIL, OWN_WORKER, PRIORITY, TEAM, VERSION, VISIBILITY
+from leaderboard.submissions.fields import (
+    ASKED_AGAIN,
+    DETERMINISTIC,
+    EMBARGO_UNTIL,
+    OWN_WORKER,
+    PRIORITY,
+    TEAM,
+    VERSION,
+    VISIBILITY,
+)
 from leaderboard.submissions.services import SubmissionData
 
 
@@ -68,7 +77,7 @@ FOLDED: Mapping[str, Sequence[str]] = {
     "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
     "chat": tuple(field.name for field in CHAT_SETTINGS),
     "about": ("description", *(field.name for field in DECLARED)),
-    "more": ("team", "version", "priority", "own_worker", "deterministic"),
+    "more": ("team", "version", "priority", "own_worker", "deterministic", "asked_again"),
 }
 """Fields of the parts of the page that are folded at first."""
 _FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE, SETTINGS_TEMPLATE})
@@ -122,6 +131,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     priority = PRIORITY.form_field()
     own_worker = OWN_WORKER.form_field()
     deterministic = DETERMINISTIC.form_field()
+    asked_again = ASKED_AGAIN.form_field()
 
     def __init__(self, *args: Any, kind: Kind, user: User, teams: Sequence[Team] = (), **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -140,6 +150,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.current_suites = current_suites()
         if not kind.may_declare_determinism:
             del self.fields[DETERMINISTIC.name]
+        if not kind.can_be_asked_again:
+            del self.fields[ASKED_AGAIN.name]
         if teams:
             self._offer("team", [("", "For me alone"), *((team.slug, team.name) for team in teams)])
         else:
@@ -221,6 +233,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
             **{field.name: entered.get(field.name, "") for field in self.data_fields},
             priority=PRIORITY.from_form(entered.get("priority")),
             deterministic=DETERMINISTIC.from_form(entered.get("deterministic")),
+            asked_again=ASKED_AGAIN.from_form(entered.get("asked_again")),
             **self.visibility_entered(),
         )
 

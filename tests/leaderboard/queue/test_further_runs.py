@@ -8,9 +8,14 @@ from evaluator.core.signatures.statements import tasks_digest
 from leaderboard.boards.models import EvaluationSignature, Snapshot
 from leaderboard.boards.signing.proofs import evaluation_proof
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, Shard
+from leaderboard.planners.models import Planner
+from leaderboard.platform.problems import FieldErrors
+from leaderboard.queue.agents import door
+from leaderboard.queue.further_runs import may_be_asked_again
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.own import runs_on_own_worker
-from leaderboard.quotas.models import QuotaEntry
+from leaderboard.quotas.models import EntryReason, QuotaBalance, QuotaEntry
+from leaderboard.quotas.services import QuotaExceededError, refund
 from leaderboard.submissions import services
 from tests.leaderboard.boards.signing.boards import mismatches, verified
 from tests.leaderboard.factories import make_record, make_submission, make_suite, make_user
@@ -222,3 +227,55 @@ def test_the_one_run_of_a_planner_that_may_vary_has_no_range_of_ranks(settings, 
     page = client.get(reverse("boards:row", args=[evaluation.suite.slug, evaluation.pk])).content.decode()
     assert "The same planner again: unknown, since it was asked once and may answer otherwise" in page
     assert "asked once, may vary" in client.get(reverse("boards:board", args=[evaluation.suite.slug])).content.decode()
+
+
+def test_who_asks_for_more_is_charged_for_it_and_refunded_together():
+    user = make_user()
+    data = services.SubmissionData(
+        planner=verifying.planner_data(), suites=[make_suite(runnable=20).slug], asked_again="half"
+    )
+    evaluation = services.submit(services.validate(user=user, data=data)).evaluations.get()
+    assert QuotaEntry.objects.get().amount == 2
+    assert set(QuotaBalance.objects.values_list("used", flat=True)) == {2}
+    run(evaluation)
+    assert [one.tasks_total for one in evaluation.further_runs] == [10, 10], "whatever is known of the planner"
+    refund(evaluation_id=evaluation.pk, reason=EntryReason.NOTHING_RAN)
+    assert set(QuotaBalance.objects.values_list("used", flat=True)) == {0}
+
+
+def test_who_has_too_little_quota_left_for_more_submits_nothing(settings):
+    settings.QUOTA_PER_DAY = 2
+    data = services.SubmissionData(planner=verifying.planner_data(), suites=[make_suite().slug], asked_again="all")
+    with pytest.raises(QuotaExceededError):
+        services.submit(services.validate(user=make_user(), data=data))
+    assert not Evaluation.objects.exists()
+
+
+def test_only_planners_that_the_site_does_not_know_are_declared():
+    data = services.SubmissionData(planner=verifying.planner_data(), suites=[make_suite().slug], deterministic=True)
+    with pytest.raises(FieldErrors, match="A bundled planner needs no such claim"):
+        services.validate(user=make_user(), data=data)
+
+
+def test_an_agent_gets_the_tasks_of_further_runs_one_run_after_the_other_at_the_same_address():
+    evaluation = run(entered(tasks=20))
+    Planner.objects.update(kind="agent", bundled_name="")
+    user = evaluation.submission.submitted_by_id
+    second, third = evaluation.further_runs
+
+    def served(evaluation_id=None):
+        return door._evaluation(user_id=user, evaluation_id=evaluation_id).pk
+
+    assert served() == served(evaluation.pk) == second.pk
+    assert served(third.pk) == third.pk
+    assert may_be_asked_again(again(evaluation))
+    Planner.objects.update(kind="bundled", bundled_name="random-valid")
+    run(second)
+    Planner.objects.update(kind="agent", bundled_name="")
+    assert served() == third.pk
+    assert may_be_asked_again(again(second)), "the third run follows"
+    Planner.objects.update(kind="bundled", bundled_name="random-valid")
+    run(third)
+    Planner.objects.update(kind="agent", bundled_name="")
+    assert served() == evaluation.pk
+    assert not may_be_asked_again(again(third))

@@ -73,7 +73,7 @@ def _pairs(*, whole: Suite, steps: Suite) -> list[tuple[Evaluation, Evaluation]]
     latest: dict[tuple[object, ...], dict[int, Evaluation]] = {}
     for row in rows:
         # Profiles are compared by name, because their digests cover the rules of the suite.
-        conditions = row.profile, row.split, row.samples, row.data_digest
+        conditions = row.profile, row.split, row.samples, row.data_digest, row.device_class
         latest.setdefault((row.submission.planner_id, *conditions), {}).setdefault(row.suite_id, row)
     pairs: dict[object, tuple[Evaluation, Evaluation]] = {}
     for (planner, *_), by_suite in latest.items():

@@ -165,6 +165,7 @@ _CONDITIONS: Sequence[tuple[str, Callable[[Evaluation], str]]] = (
     NAME_OF_DATA,
     ("digest of the data", lambda evaluation: evaluation.data_digest[:12] or "not recorded"),
     ("number of samples per task", lambda evaluation: str(evaluation.samples)),
+    ("class of devices", lambda evaluation: evaluation.device_class or "CPU"),
 )
 
 

@@ -7,10 +7,12 @@ import pytest
 from evaluator.controlllm.toolbench import judging
 from evaluator.controlllm.toolbench.judging import ToolJudge, judge_digest, settle_pairs
 from evaluator.controlllm.toolbench.meaning.verdict import Pair
+from evaluator.core.canonical_json import digest
 from evaluator.core.records import MOST_PAIRS, ResultRecord
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.planners.bundled import GoldPlanner
+from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import Question, Settled, parse_arbiter
 from tests.evaluator.scoring.arbiters.arbiter_server import MODEL, serving
 from tests.evaluator.scoring.arbiters.test_cross_encoder import make
@@ -174,7 +176,7 @@ def test_the_arbiter_is_part_of_the_rules_that_a_board_compares(tmp_path):
     ]
     digests = {episode.rules_digest("none", arbiter=name) for name in (None, *names)}
     assert len(digests) == 4
-    assert episode.rules_digest("none") == judge_digest()
+    assert episode.rules_digest("none") == digest({"judge": judge_digest(), "reader": READER})
     executed = episode_of("openagi")
     assert executed.rules_digest("lilliput", arbiter=names[0]) == executed.rules_digest("lilliput")
 

@@ -8,11 +8,13 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.controlllm.toolbench.released.executed import TOOL2K, TOOL100, results_of
+from evaluator.core.canonical_json import digest
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.hidden import HiddenSeed
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.episodes.base import Setting, SettingError, episode_of
+from evaluator.replies.version import READER
 from evaluator.scoring.metrics.rule_names import RULE_NAMES
 from tests.evaluator.controlllm.toolbench.released.files import write_files
 
@@ -44,7 +46,7 @@ def test_the_judged_suites_keep_their_digest(data):
     from evaluator.controlllm.toolbench import judging
 
     assert "released" in judging._NO_RULES
-    assert episode_of("tool100").rules_digest("paper") == judge_digest()
+    assert episode_of("tool100").rules_digest("paper") == digest({"judge": judge_digest(), "reader": READER})
 
 
 def test_there_is_no_hidden_split(data, tmp_path):
