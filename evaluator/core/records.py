@@ -176,8 +176,8 @@ _Shortened = Annotated[str, BeforeValidator(_shortened)]
 
 
 class TextPair(_Record):
-    """Two texts for which the judge's rules cannot decide whether they have the same meaning. Texts are truncated to
-    `LONGEST_PAIR_TEXT`."""
+    """Two texts for which the judge's rules cannot decide whether they have the same meaning, or that the network took
+    for the same against the rules. Texts are truncated to `LONGEST_PAIR_TEXT`."""
 
     kind: _Shortened
     wanted: _Shortened
@@ -193,7 +193,7 @@ class TextPair(_Record):
     answers: list[_Shortened] = Field(default_factory=list, max_length=8)
     """The network's probability or the arbiter's votes."""
     problem: _Shortened = ""
-    """Why neither decided, as a sentence."""
+    """Why neither decided, or what the network overturned, as a sentence."""
 
 
 class ResultRecord(_Record):
@@ -225,7 +225,7 @@ class ResultRecord(_Record):
     explanations: dict[str, str] = Field(default_factory=dict)
     """The reason for each indicator in words; under `goal`, the goal of the request."""
     pairs: list[TextPair] = Field(default_factory=list, max_length=MOST_PAIRS)
-    """For suites that judge plans: undecided pairs of texts that affect the score."""
+    """For suites that judge plans: pairs of texts that affect the score and that not the rules decided."""
     arbiter: dict[str, JsonValue] = Field(default_factory=dict)
     """Identity of the arbiter that judged these pairs; empty if there was none."""
     planner: PlannerCall | None = None

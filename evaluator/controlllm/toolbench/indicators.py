@@ -38,6 +38,8 @@ class Judgement:
     why: Mapping[str, str]
     undecided: tuple[Pair, ...] = ()
     """Pairs of texts on which SE depends; none if SE is decided."""
+    refused: tuple[Pair, ...] = ()
+    """Pairs of texts that the rules take for different, without which SE might be 1."""
 
     def indicators(self) -> dict[str, int]:
         """The five indicators by name."""
@@ -65,7 +67,7 @@ def judge_plan(
         goal: the goal of the request.
         catalogue: the available tools.
         files: the request's files and the types in which it gives them.
-        settle: settles pairs of texts on which the rules are undecided; not called for others.
+        settle: settles pairs of texts that the rules do not accept; not called for others.
         as_executed: whether steps are read in execution order, and the n-th answer must meet the n-th part of the goal.
             Otherwise steps are read in the written order, and any output may meet a part.
     """
@@ -87,7 +89,7 @@ def judge_plan(
         for reference in read.false_references
     ]
     conflicts = _conflicts(calls=calls, catalogue=catalogue)
-    unmet, undecided = _unmet(calls=calls, goal=goal, settle=settle, answers=answers)
+    unmet, undecided, refused = _unmet(calls=calls, goal=goal, settle=settle, answers=answers)
     if answers is None and not unmet:
         unmet = _guesses(calls=calls, goal=goal, settle=settle)
     doubts = [f"undecided whether “{pair.given}” means “{pair.wanted}”: {pair.why}" for pair in undecided]
@@ -105,6 +107,7 @@ def judge_plan(
             "SE": "; ".join([*unmet, *doubts]) or "Every part is met by an output.",
         },
         undecided=() if unmet else undecided,
+        refused=refused,
     )
 
 
@@ -146,11 +149,16 @@ def _conflicts(*, calls: Sequence[ReadCall], catalogue: Catalogue) -> list[str]:
 
 def _unmet(
     *, calls: Sequence[ReadCall], goal: Goal, settle: Settle, answers: Sequence[CallTerm | None] | None
-) -> tuple[list[str], tuple[Pair, ...]]:
-    """The unmet parts, as sentences, and the undecided pairs of the others."""
+) -> tuple[list[str], tuple[Pair, ...], tuple[Pair, ...]]:
+    """The unmet parts, as sentences, the undecided pairs of the others, and the refused pairs of the unmet ones.
+
+    The last are none if an unmet part has no such pair, so that overturning them would not help.
+    """
     outputs = [term for call in calls for term in call.outputs if term.known]
     unmet: list[str] = []
     undecided: dict[Pair, None] = {}
+    refused: dict[Pair, None] = {}
+    is_hopeless = False
     for place, part in enumerate(goal.parts):
         matching = Matching(goal=goal, settle=settle)
         terms = outputs if answers is None else [term for term in answers[place : place + 1] if term in outputs]
@@ -158,9 +166,11 @@ def _unmet(
         if verdict is Verdict.DIFFERENT:
             reason = "no output is" if answers is None else f"answer {place + 1} is not"
             unmet.append(f"{part.sentence()}: {reason} this")
+            refused |= matching.refused
+            is_hopeless |= not matching.refused
         elif verdict is Verdict.UNDECIDED:
             undecided |= matching.undecided
-    return unmet, tuple(undecided)
+    return unmet, tuple(undecided), () if is_hopeless else tuple(refused)
 
 
 def _guesses(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> list[str]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Literal
@@ -11,8 +11,10 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
+from evaluator.controlllm.toolbench.meaning.frames import frame_of
 from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
 from evaluator.controlllm.toolbench.meaning.lexicon import plain_words, words_of_prompts
+from evaluator.controlllm.toolbench.meaning.questions import left_over
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.toolbench.meaning.words import names_thing
@@ -124,6 +126,9 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         return Verdict.UNDECIDED if answer is None else _VERDICTS.get(answer.verdict, Verdict.UNDECIDED)
 
     judgement = rules(settle=settle) if settled else by_rules
+    if overturned := overturned_pairs(refused=judgement.refused, request=task.text):
+        settled |= overturned
+        judgement = rules(settle=settle)
     if not any(step.tool in suite.catalogue for step in plan.steps):
         # Otherwise a plan without calls would be best in the columns that count wrong calls.
         tools = shortened(", ".join(dict.fromkeys(step.tool for step in plan.steps)))
@@ -138,7 +143,7 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         "undecided": is_undecided,
         **{f"decided_by_{who}": float(not is_undecided and who == last) for who in ("network", "arbiter")},
         "SE_low": float(by_rules.SE),
-        "SE_high": float(by_rules.SE or bool(by_rules.undecided)),
+        "SE_high": float(by_rules.SE or bool(by_rules.undecided) or judgement.SE),
         "SE_best": float(judgement.SE),
         "valid": float(bool(plan.steps) and judgement.HR == 0 and not problems),
         **measures(plan=plan, gold=task.gold_profile, shortest=task.shortest, solves=bool(judgement.SE)),
@@ -150,9 +155,16 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
         indicators |= {"accuracy": indicators["SE"], "accuracy_undecided": is_undecided, "false_refusals": refusals}
     pairs = tuple(
         TextPair(
-            **asdict(pair), verdict=answer.verdict, by=answer.by, answers=list(answer.answers), problem=answer.problem
+            kind=pair.kind,
+            wanted=pair.wanted,
+            given=pair.given,
+            why=pair.why,
+            verdict=answer.verdict,
+            by=answer.by,
+            answers=list(answer.answers),
+            problem=answer.problem,
         )
-        for pair, answer in settled.items()
+        for pair, answer in list(settled.items())[:MOST_PAIRS]
     )
     return JudgedPlan(plan=plan, tolerated=parsed.tolerated, judgement=judgement, indicators=indicators, pairs=pairs)
 
@@ -197,7 +209,8 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
 
     The network gets no text that is the whole request or names a file: the tool has no file but its own, and is asked
     for one thing. It also gets no text that names a thing where the whole picture is to be described or listed: some
-    turnips are no description, which it does not know for certain.
+    turnips are no description, which it does not know for certain. For the same reason it gets no text that shares
+    nothing with what is wanted.
     Only the first `MOST_PAIRS` pairs are submitted; the others stay undecided. That bounds the cost of a plan.
     """
     settled: dict[Pair, Settled] = dict.fromkeys(undecided[:MOST_PAIRS], Settled(verdict="undecided"))
@@ -221,7 +234,17 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
 
 def _is_withheld(pair: Pair, *, request: str) -> bool:
     """Whether the network is not asked about a pair."""
-    return _repeats(request, text=pair.given) or _names_thing_for_all(pair, request=request)
+    return _repeats(request, text=pair.given) or _names_thing_for_all(pair, request=request) or shares_nothing(pair)
+
+
+def shares_nothing(pair: Pair) -> bool:
+    """Whether a name has no noun, or another text has no word and no ask in common with what is wanted: the network has
+    not learned from such texts, and takes some of them for anything ("It is the same")."""
+    if pair.kind in {"object", "action"}:
+        return not any(names_thing(word) for word in base_forms(pair.given))
+    wanted, given = frame_of(pair.wanted), frame_of(pair.given)
+    missing, _ = left_over(wanted.content, given.content)
+    return len(missing) == len(wanted.content) and wanted.asks.isdisjoint(given.asks)
 
 
 def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
@@ -231,6 +254,21 @@ def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
         return False
     plain = plain_words() | words_of_prompts() | set(base_forms(f"{pair.wanted} {request}"))
     return any(names_thing(word) for word in base_forms(pair.given) if word not in plain)
+
+
+def overturned_pairs(*, refused: Sequence[Pair], request: str) -> dict[Pair, Settled]:
+    """The pairs of one plan that the rules refused and the shipped network is certain mean the same."""
+    open_pairs = [pair for pair in refused if not _is_withheld(pair, request=request)][:MOST_PAIRS]
+    questions = [
+        Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request, refused=True)
+        for pair in open_pairs
+    ]
+    answers = shipped_network().settle(questions)
+    return {
+        pair: replace(answer, by="network")
+        for pair, answer in zip(open_pairs, answers, strict=True)
+        if answer.verdict == "same"
+    }
 
 
 def _repeats(request: str, *, text: str) -> bool:

@@ -14,7 +14,7 @@ from evaluator.controlllm.toolbench.goals.gold import spelled_out
 from evaluator.controlllm.toolbench.goals.parts import AnyText, File, From, Literal, OneOf, Pattern, Using
 from evaluator.controlllm.toolbench.indicators import UNASKED
 from evaluator.controlllm.toolbench.meaning.sentences import LONGEST
-from evaluator.controlllm.toolbench.meaning.verdict import Verdict
+from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import RightPlans
 from evaluator.core.tools.types import Catalogue
@@ -118,7 +118,11 @@ class _Nearest:
         texts = [value.text for value in arguments if isinstance(value, Text)]
         verdicts = {text: [says(text=text[:LONGEST], pattern=pattern) for pattern in patterns] for text in texts}
         right = (text for text in texts if Verdict.SAME in verdicts[text])
-        undecided = (text for text in texts if any(verdict is not Verdict.DIFFERENT for verdict in verdicts[text]))
+        undecided = (
+            text
+            for text in texts
+            if any(isinstance(verdict, Pair) and not verdict.refused for verdict in verdicts[text])
+        )
         return next(chain(right, undecided), None)
 
     def plan(self, values: "Sequence[_Call | str]") -> Plan:

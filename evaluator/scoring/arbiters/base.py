@@ -27,6 +27,8 @@ class Question:
     given: str
     request: str = ""
     """The user's request as a whole, which the shipped network reads as context."""
+    refused: bool = False
+    """Whether rules take the texts for different."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,7 @@ class Settled:
     answers: tuple[str, ...] = ()
     """Its votes, or its score."""
     problem: str = ""
-    """Why it is undecided, as a sentence."""
+    """Why it is undecided, or what a verdict overturned, as a sentence."""
     is_final: bool = True
     """Whether the verdict can be cached; False after failures."""
 

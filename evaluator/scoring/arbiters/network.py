@@ -4,12 +4,15 @@ It runs in onnxruntime, without torch, so that sites, workers and clients decide
 
 network.onnx      BERT with int8 weights and a scale for each row, computed with in float32
 tokenizer.json    WordPiece, in the format of `tokenizers`
-thresholds.json   for each kind of text the lowest probability of `same` and the highest of `different`
+thresholds.json   for each kind of text the lowest probability of `same`, that where rules refused it (`overturned`),
+                  and the highest of `different`
 card.md           data, training, quality, licence
 """
 
 import hashlib
 import json
+import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -25,18 +28,26 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "same_meaning"
 NAME = "same-meaning"
-VERSION = "network/2"
+VERSION = "network/3"
 """Increment it whenever verdicts may change for the same files."""
 SYMMETRIC = frozenset({"question", "prompt", "text"})
-"""Kinds that are read in both orders, of which the lower probability counts."""
+"""Kinds that are read in both orders, of which the mean logit counts."""
 MOST_TOKENS = 256
 """Of both texts together; longer ones are not settled."""
-_UNREADABLE = f"The texts have more than {MOST_TOKENS} pieces of words, or characters that the network does not know."
+_UNREADABLE = (
+    f"The texts have more than {MOST_TOKENS} pieces of words, too few words, or characters that the network "
+    "does not know."
+)
+_NAMES = frozenset({"object", "action"})
+"""Kinds whose texts may be one word. The network has seen no other text of one word, such as "yes", in training."""
+_WORD = re.compile(r"\w+")
 _WITH_REQUEST = frozenset({"object", "ask", "action"})
-"""Kinds for which the network also reads the request, which may have attributes of the object."""
+"""Kinds that the network reads with the request, which may have attributes of the object, and without, since it may
+want other things too. The mean logit counts."""
 _MOST_OF_REQUEST = 300
 """Characters."""
 _UNKNOWN = "[UNK]"
+_LEAST = 1e-6
 _CACHE_SIZE = 50_000
 
 
@@ -78,8 +89,7 @@ class SameMeaning:
         return {"name": NAME, "version": VERSION, "files": _digest(self._folder)}
 
     def thresholds(self, kind: str) -> Mapping[str, float]:
-        """For a kind of text the lowest probability of `same` and the highest of `different`; empty if the network does
-        not compare that kind."""
+        """For a kind of text the thresholds by name; empty if the network does not compare that kind."""
         return self._thresholds.get(kind, {})
 
     def settle(self, questions: Sequence[Question]) -> Sequence[Settled]:
@@ -88,7 +98,7 @@ class SameMeaning:
 
     def _settle(self, question: Question) -> Settled:
         request = question.request if question.kind in _WITH_REQUEST else ""
-        parts = (question.kind, request, question.wanted, question.given)
+        parts = (question.kind, request, question.wanted, question.given, question.refused)
         # Not the texts, which are a stranger's and long.
         key = hashlib.sha256(repr(parts).encode()).digest()
         if (settled := self._cache.get(key)) is None:
@@ -105,6 +115,12 @@ class SameMeaning:
         if probability is None:
             return Settled(verdict="undecided", problem=_UNREADABLE)
         answers = (f"{probability:.4f}",)
+        if question.refused:
+            least = thresholds["overturned"]
+            if probability < least:
+                return Settled(verdict="different", answers=answers)
+            remark = f"The rules take them for different, which a probability of {least:g} or more overturns."
+            return Settled(verdict="same", answers=answers, problem=remark)
         if probability >= thresholds["same"]:
             return Settled(verdict="same", answers=answers)
         if probability <= thresholds["different"]:
@@ -116,22 +132,31 @@ class SameMeaning:
         """The probability that both texts have the same meaning, in [0, 1]; None if the network cannot read them."""
         import numpy as np
 
+        fewest = 1 if question.kind in _NAMES else 2
+        if min(len(_WORD.findall(text)) for text in (question.wanted, question.given)) < fewest:
+            return None
         if self._loaded is None:
             self._loaded = _load(self._folder)
         session, tokenizer = self._loaded
-        orders = [(question.wanted, question.given)]
+        readings = [(question.request, question.wanted, question.given)]
         if question.kind in SYMMETRIC:
-            orders.append((question.given, question.wanted))
+            readings.append((question.request, question.given, question.wanted))
+        elif question.request:
+            readings.append(("", question.wanted, question.given))
         rows = [
-            encoded(kind=question.kind, request=question.request, wanted=first, given=second, tokenizer=tokenizer)
-            for first, second in orders
+            encoded(kind=question.kind, request=request, wanted=first, given=second, tokenizer=tokenizer)
+            for request, first, second in readings
         ]
         # Texts in an unknown script all look alike.
         if len(rows[0][0]) > MOST_TOKENS or tokenizer.token_to_id(_UNKNOWN) in rows[0][0]:
             return None
-        # One pair at a time, so that rounding does not depend on other pairs; both orders have the same length.
-        ids, types = (np.array([row[place] for row in rows], dtype=np.int64) for place in (0, 1))
-        return round(float(session.run(None, {"ids": ids, "types": types})[0].min()), 4)
+        logits = []
+        # One text at a time, so that rounding does not depend on others.
+        for ids, types in rows:
+            read = {"ids": np.array([ids], dtype=np.int64), "types": np.array([types], dtype=np.int64)}
+            found = min(max(float(session.run(None, read)[0][0]), _LEAST), 1 - _LEAST)
+            logits.append(math.log(found / (1 - found)))
+        return round(1 / (1 + math.exp(-sum(logits) / len(logits))), 4)
 
 
 def _load(folder: Path) -> tuple[Any, "Tokenizer"]:

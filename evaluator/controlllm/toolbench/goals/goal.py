@@ -32,7 +32,9 @@ from evaluator.controlllm.toolbench.goals.parts import (
     Verbatim,
     use,
 )
+from evaluator.controlllm.toolbench.meaning.frames import frame_of
 from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
+from evaluator.controlllm.toolbench.meaning.lexicon import words_of
 from evaluator.controlllm.toolbench.meaning.objects import compare_actions, compare_objects
 from evaluator.controlllm.toolbench.meaning.questions import (
     compare_prompts,
@@ -244,6 +246,8 @@ class Matching:
         self._settle = settle
         self.undecided: dict[Pair, None] = {}
         """The pairs that were compared and not settled, in order."""
+        self.refused: dict[Pair, None] = {}
+        """The pairs that the rules refused and nobody settled, in order."""
 
     def met_by(self, *, part: int, term: Term) -> Verdict:
         """Whether a term meets a part."""
@@ -275,9 +279,10 @@ class Matching:
         if isinstance(verdict, Verdict):
             return verdict
         settled = self._settle(verdict)
-        if settled is Verdict.UNDECIDED:
-            self.undecided.setdefault(verdict)
-        return settled
+        if settled is not Verdict.UNDECIDED:
+            return settled
+        (self.refused if verdict.refused else self.undecided).setdefault(verdict)
+        return Verdict.DIFFERENT if verdict.refused else Verdict.UNDECIDED
 
     def _repeats_request(self, text: str, pattern: Literal) -> bool:
         """Whether the text for a tool with one file is the whole request.
@@ -290,11 +295,23 @@ class Matching:
         return not is_free and not is_count and names_file(text) and base_forms(text) == self._goal.request
 
 
+def _says_nothing(text: str) -> bool:
+    """Whether a text has no word that tells it from others ("the object", "yes please")."""
+    frame = frame_of(text)
+    return not frame.asks and all(concept.name in _EMPTY for concept in frame.content)
+
+
+_EMPTY = words_of("plain_words", "objects")["fillers"] | {"yes", "no"}
+_WITHOUT_OBJECT = frozenset({Intent.DESCRIBE, Intent.LIST})
+_REFUSED = "the rules take them for different"
 _REPEATED = "it repeats the whole request, which names files that the tool does not get"
 
 
 def says(*, text: str, pattern: Literal) -> Verdict | Pair:
-    """Whether a literal has the meaning that a pattern requires; a pair where the rules are undecided."""
+    """Whether a literal has the meaning that a pattern requires; a pair where the rules do not accept it.
+
+    A question that means another one of the same request is different.
+    """
     if isinstance(pattern, Verbatim):
         return compare_verbatim(pattern.text, text)
     kind = "question"
@@ -310,13 +327,17 @@ def says(*, text: str, pattern: Literal) -> Verdict | Pair:
     else:
         kind = pattern.kind.value
         verdict, why = _compare_saying(text=text, meaning=pattern.text, pattern=pattern)
-        if verdict is Verdict.UNDECIDED and any(
+        if verdict is not Verdict.SAME and any(
             _compare_saying(text=text, meaning=other, pattern=pattern)[0] is Verdict.SAME for other in pattern.others
         ):
             return Verdict.DIFFERENT
-    if verdict is not Verdict.UNDECIDED:
+    if verdict is Verdict.SAME:
         return verdict
-    return Pair(kind=kind, wanted=_in_words(pattern), given=text, why=why)
+    refused = verdict is Verdict.DIFFERENT
+    # A list or description of all has no object that another text could share, and neither has "the object".
+    if _says_nothing(text) or (refused and isinstance(pattern, Asking) and pattern.intent in _WITHOUT_OBJECT):
+        return Verdict.DIFFERENT
+    return Pair(kind=kind, wanted=_in_words(pattern), given=text, why=_REFUSED if refused else why, refused=refused)
 
 
 _ASKED = {

@@ -32,6 +32,8 @@ _IN_IMAGE = re.compile(
     r" (?:in|on|of|from|within) (?:the |this |that |a )?(?:give |provide |input )?"
     r"(?:image|picture|photo|photograph|scene|frame|file) $"
 )
+_PAIR_OF = re.compile(r"^ (?:(?:a|an|the|any) )?(?:pair|piece) of ")
+"""Words before a name that is counted in pairs or pieces: a pair of scissors, a piece of luggage."""
 _SEVERAL = re.compile(r" (?:and|or|as well as|plus) |[,;/&+]")
 
 
@@ -128,7 +130,7 @@ def _joined(name: str) -> str:
 @lru_cache(maxsize=16384)
 def name_of(text: str) -> Name | None:
     """Parse the name of an object; None if the text has none."""
-    sentence = _IN_IMAGE.sub(" ", f" {' '.join(base_forms(text))} ")
+    sentence = _PAIR_OF.sub(" ", _IN_IMAGE.sub(" ", f" {' '.join(base_forms(text))} "))
     preposition = _PREPOSITION.search(sentence)
     split = preposition.start() if preposition and preposition.start() else len(sentence)
     words, after = (

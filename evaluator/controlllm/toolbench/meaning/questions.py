@@ -1,5 +1,6 @@
 """Compares the meaning of questions, prompts and messages, and of texts with what a tool must be asked for."""
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from itertools import pairwise, product
@@ -328,6 +329,8 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
     if frame_of(wanted).is_negated != frame_of(given).is_negated:
         return Verdict.UNDECIDED, "only one of them excludes or denies something"
     if not missing and not extra:
+        if _qualities(first) != _qualities(second):
+            return Verdict.UNDECIDED, "it is not clear which quality is whose"
         is_clear = not is_reversed(frame_of(wanted), frame_of(given))
         return SAME if is_clear else (Verdict.UNDECIDED, "it is not clear who does it to whom")
     if any(_are_two_things(old, new) or _are_opposed(old, new) for old, new in product(unmet, extra)):
@@ -339,6 +342,13 @@ def compare_prompts(wanted: str, given: str, asked: frozenset[str] = frozenset()
     if 1 - len(unmet) / max(len(first), 1) < LEAST_SHARE and len(extra) * 2 < len(unmet):
         return DIFFERENT
     return Verdict.UNDECIDED, not_understood(missing=missing, extra=extra)
+
+
+def _qualities(concepts: tuple[Concept, ...]) -> list[Concept]:
+    """The qualities that exclude each other, in order: from red to green is not from green to red."""
+    qualities = [concept for concept in concepts if concept.category is Category.QUALITY]
+    several = {dimension for dimension, count in Counter(one.dimension for one in qualities).items() if count > 1}
+    return [concept for concept in qualities if concept.dimension in several]
 
 
 def _are_opposed(first: Concept, second: Concept) -> bool:

@@ -26,7 +26,7 @@ SAME: Finding = (Verdict.SAME, "")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two texts on which the rules are undecided."""
+    """Two texts that the rules do not accept as the same."""
 
     kind: str
     """`question`, `prompt`, `text`, `object`, `action` or `ask`."""
@@ -36,10 +36,12 @@ class Pair:
     """The text of the plan."""
     why: str
     """The phrase that was not understood, as a sentence without a full stop."""
+    refused: bool = False
+    """Whether the rules take them for different, which only a certain `SAME` overturns. Else they are undecided."""
 
 
 Settle = Callable[[Pair], Verdict]
-"""Settles a pair on which the rules are undecided, or returns `UNDECIDED`."""
+"""Settles a pair that the rules do not accept, or returns `UNDECIDED`."""
 
 
 def leave_undecided(pair: Pair) -> Verdict:  # noqa: ARG001 - the same for every pair

@@ -4,13 +4,13 @@ import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
 from evaluator.controlllm.training.same_meaning.export import write_onnx
 from evaluator.controlllm.training.same_meaning.measuring import Quality, calibrate, measured
-from evaluator.controlllm.training.same_meaning.natural import natural_groups, natural_pairs
+from evaluator.controlllm.training.same_meaning.natural import Part, natural_groups, natural_pairs
 from evaluator.controlllm.training.same_meaning.training import Order, train
 from evaluator.scoring.arbiters.network import FOLDER, NAME
 from evaluator.scoring.metrics.statistics import Interval
@@ -45,7 +45,7 @@ def run(
     """
     torch.set_num_threads(1)
     if what == "measure":
-        return table(measured(exported(work) if (work / "model.safetensors").is_file() else FOLDER))
+        return _tables(exported(work) if (work / "model.safetensors").is_file() else FOLDER)
     if what == "ship":
         return f"written to {ship(work=work)}"
     if what != "train":
@@ -86,7 +86,7 @@ def ship(*, work: Path, folder: Path = FOLDER) -> Path:
 def card(folder: Path) -> str:
     """The card of a network: origin, data, training, and quality on hidden pairs."""
     record: Mapping[str, Any] = json.loads((folder / "training.json").read_text())
-    counts = {part: len(natural_pairs(part)) for part in ("train", "calibration", "hidden")}
+    counts = {part: len(natural_pairs(part)) for part in get_args(Part)}
     lines = [
         f"# {NAME}: whether two texts ask a tool for the same",
         "",
@@ -95,16 +95,30 @@ def card(folder: Path) -> str:
         f"- Data: {counts['train']:,} pairs and {len(natural_groups()):,} groups of eight texts written for this"
         " purpose by language models, each unaware of the judge's rules and of the others; and pairs drawn from a"
         " grammar with synonyms, some of WordNet 3.0. None is of Tool100, Tool2K or another released suite",
-        f"- Thresholds: from {counts['calibration']:,} pairs of other writers",
+        f"- Thresholds: from {counts['calibration_plans']:,} texts as planners write them and {counts['calibration']:,}"
+        " hard pairs, by other writers",
         f"- Trained by: {', then '.join(_commands(record))} (torch {record['torch']}, CPU)",
         "- Licence: Apache-2.0",
         "",
-        f"Quality on {counts['hidden']:,} hidden pairs of further writers, most of them hard on purpose, measured by"
-        " `planarena train same-meaning measure`:",
+        "Quality behind the judge's rules on hidden pairs of further writers, measured by"
+        " `planarena train same-meaning measure`.",
         "",
-        table(measured(folder)),
+        _tables(folder),
     ]
     return "\n".join(lines) + "\n"
+
+
+_TITLES: Mapping[Part, str] = {
+    "hidden_plans": "Texts as planners write them",
+    "hidden": "Pairs that are hard on purpose",
+}
+
+
+def _tables(folder: Path) -> str:
+    return "\n\n".join(
+        f"{_TITLES[part]} ({len(natural_pairs(part)):,}):\n\n{table(by_kind)}"
+        for part, by_kind in measured(folder).items()
+    )
 
 
 def _commands(record: Mapping[str, Any]) -> list[str]:

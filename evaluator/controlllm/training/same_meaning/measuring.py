@@ -1,65 +1,146 @@
-"""Thresholds from the calibration pairs, and quality on hidden pairs."""
+"""Thresholds from the calibration pairs, and quality on hidden pairs, both behind the rules of the judge."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluator.controlllm.toolbench.goals.goal import says
+from evaluator.controlllm.toolbench.goals.parts import Action, Asking, Literal, Object, Saying, SayingKind
+from evaluator.controlllm.toolbench.judging import shares_nothing
+from evaluator.controlllm.toolbench.meaning.intents import Intent
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, next_to
+from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.training.same_meaning.generated import TextPair
-from evaluator.controlllm.training.same_meaning.natural import Part, natural_pairs
+from evaluator.controlllm.training.same_meaning.natural import HIDDEN_PARTS, Part, natural_pairs
 from evaluator.scoring.arbiters.base import Outcome, Question
 from evaluator.scoring.arbiters.network import SameMeaning
 from evaluator.scoring.metrics.statistics import Interval, wilson
 
 KINDS = ("question", "prompt", "object", "ask", "text", "action")
 _TOGETHER: Mapping[str, tuple[str, ...]] = {
-    "question": ("question", "text"),
-    "text": ("question", "text"),
+    "question": ("question", "text", "ask"),
+    "text": ("question", "text", "ask"),
+    "ask": ("question", "text", "ask"),
     "prompt": ("prompt",),
     "object": ("object", "action"),
     "action": ("object", "action"),
-    "ask": ("ask",),
 }
 """Kinds with few pairs share the thresholds of similar ones."""
-FALSE_ACCEPTANCE, FALSE_REFUSAL = 0.006, 0.03
-"""Largest shares on the calibration pairs: of different pairs that are accepted, of equal ones that are refused."""
+FALSE_ACCEPTANCE = {"plans": 0.03, "hard": 0.15}
+"""Largest shares of the different pairs that the rules leave undecided, or refuse, and that are accepted: of texts as
+planners write them and of hard ones."""
+UNDECIDED = 0.05
+"""Share of planners' texts that stays undecided: those with probabilities next below the threshold of `same`."""
+_LEAST, _MOST = 0.5, 0.3
+"""Lowest threshold of `same`, and highest of `different`."""
+_ASKS = {
+    "how many ": Intent.COUNT,
+    "is there a ": Intent.PRESENCE,
+    "is there an ": Intent.PRESENCE,
+    "remove ": Intent.REMOVE,
+    "find ": Intent.GROUND,
+}
 
 
-def probabilities(pairs: Sequence[TextPair], *, network: SameMeaning) -> list[float]:
-    """The network's probability for each pair; 0 for texts that are too long."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compared:
+    """A labelled pair with what the rules and the network say of it."""
+
+    kind: str
+    same: bool
+    """The label."""
+    ruled: Verdict
+    probability: float
+    """The network's, in [0, 1]; 0 for texts that it cannot read."""
+    is_withheld: bool = False
+    """Whether the network is not asked about it in plans."""
+
+
+def compared(pairs: Sequence[TextPair], *, network: SameMeaning) -> list[Compared]:
+    """Ask rules and network about pairs."""
     return [
-        network.probability(Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=pair.request)) or 0.0
+        Compared(
+            kind=pair.kind,
+            same=pair.same,
+            ruled=ruled(pair),
+            probability=_probability(pair, network=network),
+            is_withheld=shares_nothing(Pair(kind=pair.kind, wanted=pair.wanted, given=pair.given, why="")),
+        )
         for pair in pairs
     ]
 
 
-def thresholds(pairs: Sequence[TextPair], *, scores: Sequence[float]) -> dict[str, dict[str, float]]:
-    """For each kind the lowest probability of `same` and the highest of `different`.
+def _probability(pair: TextPair, *, network: SameMeaning) -> float:
+    question = Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=pair.request)
+    return network.probability(question) or 0.0
 
-    They are the ones that decide most, of those with at most `FALSE_ACCEPTANCE` and `FALSE_REFUSAL`. No kind has
-    a lower threshold of `same` than questions, of which there are most pairs.
+
+def ruled(pair: TextPair) -> Verdict:
+    """The verdict of the rules alone."""
+    verdict = says(text=pair.given, pattern=_pattern(pair))
+    if isinstance(verdict, Verdict):
+        return verdict
+    return Verdict.DIFFERENT if verdict.refused else Verdict.UNDECIDED
+
+
+def _pattern(pair: TextPair) -> Literal:
+    if pair.kind == "action":
+        return Action(pair.wanted)
+    if pair.kind == "object":
+        return Object(pair.wanted, attributes=next_to(text=pair.request, name=pair.wanted))
+    if pair.kind == "ask":
+        lowered = pair.wanted.lower().rstrip("?. ")
+        for start, intent in _ASKS.items():
+            if lowered.startswith(start):
+                about = lowered.removeprefix(start).removeprefix("the ")
+                return Asking(intent, about=about, attributes=next_to(text=pair.request, name=about))
+        intent = Intent.DESCRIBE if lowered.startswith("describe") else Intent.LIST
+        return Asking(intent, attributes=frozenset(base_forms(pair.request)))
+    asked = frozenset(base_forms(pair.request)) if pair.kind == "prompt" else frozenset()
+    return Saying(kind=SayingKind(pair.kind), text=pair.wanted, asked=asked)
+
+
+def thresholds(*, plans: Sequence[Compared], hard: Sequence[Compared]) -> dict[str, dict[str, float]]:
+    """For each kind the lowest probability of `same`, the one that overturns a refusal by the rules (`overturned`), and
+    the highest of `different`.
+
+    The first two are the lowest with at most `FALSE_ACCEPTANCE` of either set, each over all different pairs of the
+    similar kinds on which the rules have the same verdict. The third leaves `UNDECIDED` of all planners' texts open, or
+    more if it would pass 0.3.
     """
-    floor = 0.5
     chosen = {}
     for kind in KINDS:
-        own = [(score, pair.same) for score, pair in zip(scores, pairs, strict=True) if pair.kind in _TOGETHER[kind]]
-        equal = sorted(score for score, same in own if same)
-        lowest = max(_lowest([score for score, same in own if not same]), floor)
-        floor = lowest if kind == KINDS[0] else floor
-        highest = round(equal[int(FALSE_REFUSAL * len(equal))] - 1e-4, 4)
-        chosen[kind] = {"same": lowest, "different": max(min(highest, 0.1), 0.0)}
+        own = {
+            name: [one for one in pairs if one.kind in _TOGETHER[kind]]
+            for name, pairs in (("plans", plans), ("hard", hard))
+        }
+        same, overturned = (
+            max(_lowest(own[name], ruled=verdict, most=most) for name, most in FALSE_ACCEPTANCE.items())
+            for verdict in (Verdict.UNDECIDED, Verdict.DIFFERENT)
+        )
+        below = sorted(
+            (one.probability for one in own["plans"] if one.ruled is Verdict.UNDECIDED and one.probability < same),
+            reverse=True,
+        )
+        count = int(UNDECIDED * len(own["plans"]))
+        different = min(_MOST, math.ceil(1e4 * below[count]) / 1e4) if count < len(below) else 0.0
+        chosen[kind] = {"same": same, "overturned": max(same, overturned), "different": different}
     return chosen
 
 
-def _lowest(different: Sequence[float]) -> float:
-    """The lowest probability of `same`, from the probabilities of pairs with different meanings."""
-    ordered = sorted(different, reverse=True)
-    return round(ordered[int(FALSE_ACCEPTANCE * len(ordered))] + 1e-4, 4)
+def _lowest(pairs: Sequence[Compared], *, ruled: Verdict, most: float) -> float:
+    """The lowest probability of `same` that accepts at most the share `most` of the different pairs with a verdict."""
+    different = sorted((one.probability for one in pairs if one.ruled is ruled and not one.same), reverse=True)
+    if not different:
+        return 1.0
+    return max(_LEAST, round(different[int(most * len(different))] + 1e-4, 4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quality:
-    """Verdicts on labelled pairs."""
+    """Verdicts of rules and network on labelled pairs."""
 
     accepted: Interval
     """Of the pairs with the same meaning."""
@@ -70,14 +151,13 @@ class Quality:
     undecided: Interval
     """Of all pairs."""
     area: float
-    """Under the curve of acceptance by false acceptance (AUC), in [0, 1]."""
+    """Of the network alone: under the curve of acceptance by false acceptance (AUC), in [0, 1]."""
 
 
-def quality(pairs: Sequence[TextPair], *, network: SameMeaning) -> Quality:
-    """Measure a network with its thresholds."""
-    questions = [Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=pair.request) for pair in pairs]
-    verdicts = [settled.verdict for settled in network.settle(questions)]
-    labels = [pair.same for pair in pairs]
+def quality(pairs: Sequence[Compared], *, thresholds: Mapping[str, Mapping[str, float]]) -> Quality:
+    """Measure rules and network with thresholds."""
+    verdicts = [_verdict(one, thresholds=thresholds[one.kind]) for one in pairs]
+    labels = [one.same for one in pairs]
 
     def share(verdict: Outcome, label: bool | None) -> Interval:
         own = [given for given, same in zip(verdicts, labels, strict=True) if label in {None, same}]
@@ -88,8 +168,20 @@ def quality(pairs: Sequence[TextPair], *, network: SameMeaning) -> Quality:
         refused=share("different", True),
         wrongly_accepted=share("same", False),
         undecided=share("undecided", None),
-        area=area(probabilities(pairs, network=network), labels),
+        area=area([one.probability for one in pairs], labels),
     )
+
+
+def _verdict(one: Compared, *, thresholds: Mapping[str, float]) -> Outcome:
+    if one.ruled is Verdict.SAME:
+        return "same"
+    if one.is_withheld:
+        return "different" if one.ruled is Verdict.DIFFERENT else "undecided"
+    if one.ruled is Verdict.DIFFERENT:
+        return "same" if one.probability >= thresholds["overturned"] else "different"
+    if one.probability >= thresholds["same"]:
+        return "same"
+    return "different" if one.probability <= thresholds["different"] else "undecided"
 
 
 def area(scores: Sequence[float], labels: Sequence[bool]) -> float:
@@ -111,15 +203,23 @@ def area(scores: Sequence[float], labels: Sequence[bool]) -> float:
 def calibrate(folder: Path) -> dict[str, dict[str, float]]:
     """Write `thresholds.json` of a network."""
     path = folder / "thresholds.json"
-    path.write_text(json.dumps({kind: {"same": 1.0, "different": 0.0} for kind in KINDS}))
-    pairs = natural_pairs("calibration")
-    chosen = thresholds(pairs, scores=probabilities(pairs, network=SameMeaning(folder)))
+    path.write_text(json.dumps({}))
+    network = SameMeaning(folder)
+    chosen = thresholds(
+        plans=compared(natural_pairs("calibration_plans"), network=network),
+        hard=compared(natural_pairs("calibration"), network=network),
+    )
     path.write_text(json.dumps(chosen, indent=1, sort_keys=True) + "\n")
     return chosen
 
 
-def measured(folder: Path, *, part: Part = "hidden") -> dict[str, Quality]:
-    """The quality of a network on a part, by kind and in `all`."""
-    network, pairs = SameMeaning(folder), natural_pairs(part)
-    by_kind = {kind: [pair for pair in pairs if pair.kind == kind] for kind in KINDS}
-    return {name: quality(own, network=network) for name, own in {**by_kind, "all": pairs}.items()}
+def measured(folder: Path) -> dict[Part, dict[str, Quality]]:
+    """The quality of a network on the hidden parts: for each part by kind, and for all kinds under `all`."""
+    network = SameMeaning(folder)
+    limits = {kind: network.thresholds(kind) for kind in KINDS}
+    found: dict[Part, dict[str, Quality]] = {}
+    for part in HIDDEN_PARTS:
+        pairs = compared(natural_pairs(part), network=network)
+        by_kind = {kind: [one for one in pairs if one.kind == kind] for kind in KINDS}
+        found[part] = {name: quality(own, thresholds=limits) for name, own in {**by_kind, "all": pairs}.items()}
+    return found

@@ -1,5 +1,8 @@
 """Pairs written by hand, in `pairs/`: for training, for calibration, and hidden ones for measurements only.
 
+Those of `calibration` and `hidden` are hard on purpose; those of `calibration_plans` and `hidden_plans` are texts as
+planners write them, with the mistakes that they make.
+
 A line is a pair, or for training also a group: a text with others of the same meaning and with near misses. Each file
 is by another writer, who saw neither the rules of the judge nor the other files.
 """
@@ -15,7 +18,8 @@ from evaluator.controlllm.training.same_meaning.generated import TextPair
 from evaluator.core.canonical_json import digest
 
 FOLDER = Path(__file__).parent / "pairs"
-Part = Literal["train", "calibration", "hidden"]
+Part = Literal["train", "calibration", "calibration_plans", "hidden", "hidden_plans"]
+HIDDEN_PARTS: tuple[Part, ...] = ("hidden_plans", "hidden")
 _DIRECTED = frozenset({"object", "ask", "action"})
 """Kinds whose wanted text is a name or an ask of the judge, so that no other text of a group can take its place."""
 _GROUP_WEIGHT = 4.0

@@ -133,6 +133,8 @@ def shown_pairs(record: ResultRecord, *, has_present_rules: bool) -> tuple[Shown
 def _decider(pair: TextPair, *, arbiter: str, thresholds: Callable[[str], Mapping[str, float]] | None) -> str:
     answers = ", ".join(pair.answers)
     if pair.by == "network":
+        if pair.problem:
+            return f"The network decided: its probability that both mean the same is {answers}. {pair.problem}"
         limit = thresholds(pair.kind).get(pair.verdict) if thresholds else None
         side = "or more" if pair.verdict == "same" else "or less"
         least = "" if limit is None else f", and {limit:g} {side} is enough for this verdict"

@@ -6,6 +6,8 @@ from evaluator.controlllm.chain.conversation import declined
 from evaluator.controlllm.chain.state import Outcome
 from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
 from evaluator.controlllm.toolbench.abstention import Need
+from evaluator.controlllm.toolbench.mini.requests import drawn_tasks
+from evaluator.controlllm.toolbench.tasks import tool_task
 from evaluator.core.planner import request_for
 from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import suite_of
@@ -19,9 +21,7 @@ def staged_of(request):
     return end.value.value
 
 
-def share_declined(slug, *, seed, need=None):
-    suite = suite_on_split(suite=suite_of(slug), split="hidden", hidden_seed=seed)
-    tasks = [task for task in suite.tasks if need is None or task.need is need]
+def share_declined(suite, tasks):
     found = []
     for task in tasks:
         request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
@@ -29,10 +29,15 @@ def share_declined(slug, *, seed, need=None):
     return sum(found) / len(found)
 
 
-def test_most_of_what_the_tools_cannot_do_is_declined_and_most_of_what_they_can_is_not():
-    assert share_declined("toolmini", seed="held-1") < 0.12
-    assert share_declined("toolmini-abstain", seed="held-1", need=Need.NO_TOOL) > 0.65
-    assert share_declined("toolmini-abstain", seed="held-1", need=Need.MISSING_FILE) > 0.8
+def test_most_of_what_the_tools_can_do_is_not_declined_in_the_words_of_the_public_split():
+    drawn = list(map(tool_task, drawn_tasks(count=120)))
+    assert share_declined(suite_of("toolmini"), drawn) < 0.12
+
+
+def test_most_of_what_the_tools_cannot_do_is_declined_also_in_hidden_words():
+    suite = suite_on_split(suite=suite_of("toolmini-abstain"), split="hidden", hidden_seed="held-1")
+    for need, least in ((Need.NO_TOOL, 0.65), (Need.MISSING_FILE, 0.8)):
+        assert share_declined(suite, [task for task in suite.tasks if task.need is need]) > least
 
 
 @pytest.mark.parametrize(

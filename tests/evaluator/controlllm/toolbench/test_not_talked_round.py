@@ -10,6 +10,8 @@ from evaluator.controlllm.toolbench.indicators import judge_plan
 from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 from evaluator.core.plans.model import Plan, Step
+from evaluator.core.suites.registry import suite_of
+from evaluator.scoring.arbiters.base import Settled
 from tests.evaluator.controlllm.toolbench.test_indicators import CONTROLLLM, ERASE, GOLD, judged, plan, request, subtask
 from tests.rings import usual
 
@@ -124,7 +126,8 @@ def test_the_whole_request_is_left_undecided_as_a_question_to_one_of_its_files(q
 
 def test_nobody_is_asked_about_what_the_rules_decide():
     def refuse(pair):
-        raise AssertionError(pair)
+        assert pair.refused, pair
+        return Verdict.UNDECIDED
 
     for question in ("what is the jockey wearing?", "What does the jockey have on?", "How many jockeys are there?"):
         calls = plan((VQA, {"image": "yard_image.png", "text": question}))
@@ -173,3 +176,39 @@ def test_the_digest_follows_from_the_sources_the_lexicon_and_wordnet(monkeypatch
     assert judging.judge_digest.__wrapped__() == own
     monkeypatch.setattr(Path, "read_bytes", lambda path: path.name.encode())
     assert judging.judge_digest.__wrapped__() != own
+
+
+def test_the_network_overturns_a_refusal_of_the_rules_and_nothing_else(monkeypatch):
+    asked = []
+
+    class Sure:
+        """A network that is certain of everything that it is asked."""
+
+        def settle(self, questions):
+            asked.extend(questions)
+            return [Settled(verdict="same", answers=("1.0000",)) for _ in questions]
+
+    monkeypatch.setattr(judging, "shipped_network", Sure)
+    suite = suite_of("toolmini")
+    task = next(task for task in suite.tasks if [step.tool for step in task.gold.steps] == [VQA])
+    step = task.gold.steps[0]
+    image = step.inputs["image"]
+
+    def judged_with(**changed):
+        asked.clear()
+        value = {"plan": [{"tool": VQA, "inputs": {**step.inputs, **changed}, "outputs": ["<GENERATED>-0"]}]}
+        return judging.judge(suite=suite, task=task, value=value)
+
+    refused = f"{step.inputs['text'].rstrip('?')}, apart from the dog?"
+    other = judged_with(text=refused)
+    assert (other.indicators["SE"], other.indicators["SE_high"], other.indicators["decided_by_network"]) == (1, 1, 1)
+    assert [pair.by for pair in other.pairs] == ["network"] * len(other.pairs)
+    assert [question.refused for question in asked] == [True]
+    for hopeless in (
+        {"text": "the object"},
+        {"text": f"What is in {image}?"},
+        {"text": task.text},
+        {"text": "What colour is the saxophone of the man in the green coat?"},
+        {"image": "elsewhere.png", "text": refused},
+    ):
+        assert judged_with(**hopeless).indicators["SE"] == 0, hopeless

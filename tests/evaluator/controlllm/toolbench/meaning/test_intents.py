@@ -22,6 +22,7 @@ INTENTS = [
     ("Is there a dog in a_1.png?", Intent.PRESENCE, "dog", SAME),
     ("Remove the dog from the image.", Intent.REMOVE, "dog", SAME),
     ("get rid of the dog", Intent.REMOVE, "dog", SAME),
+    ("Remove the purple circle.", Intent.REMOVE, "purple circle", SAME),
     ("Erase the dog and fill in the background.", Intent.REMOVE, "dog", SAME),
     ("Remove everything except the dog.", Intent.REMOVE, "dog", DIFFERENT),
     ("Remove the dog and add a cat.", Intent.REMOVE, "dog", DIFFERENT),

@@ -13,6 +13,8 @@ OBJECTS = [
     ("car", "car in the image", SAME),
     ("car", "automobile", SAME),
     ("tv", "television set", SAME),
+    ("scissors", "a pair of scissors", SAME),
+    ("luggage", "piece of luggage", SAME),
     ("person", "people", SAME),
     ("baseball glove", "glove", SAME),
     ("prayer rug", "prayer rugs", SAME),

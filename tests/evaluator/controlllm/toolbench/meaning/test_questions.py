@@ -99,3 +99,9 @@ def test_what_says_more_than_a_remark_counts(subtests):
     for wanted, given in NO_REMARKS:
         with subtests.test(case=given):
             assert compare_questions(wanted, given)[0] is not SAME
+
+
+def test_colours_of_a_prompt_do_not_change_places():
+    wanted = "change the red front door to green"
+    assert compare_prompts(wanted, "Change the green front door to red.")[0] is UNDECIDED
+    assert compare_prompts(wanted, "Please change the red front doors to green.")[0] is SAME
