@@ -29,10 +29,13 @@ def modules() -> list[Path]:
     rules = [entry_of(slug).regex for slug in suite_names()]
     named = {regex.args[0].partition(":")[0] for regex in rules if regex is not None}  # type: ignore[attr-defined]
     root = Path(inspect.getfile(package)).parents[3]
-    return [
-        *Path(inspect.getfile(package)).parent.glob("*.py"),
-        *(root / f"{name.replace('.', '/')}.py" for name in named),
-    ]
+    # In one order, which all processes of a run must collect.
+    return sorted(
+        [
+            *Path(inspect.getfile(package)).parent.glob("*.py"),
+            *(root / f"{name.replace('.', '/')}.py" for name in named),
+        ]
+    )
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: f"{path.parent.name}/{path.stem}")
