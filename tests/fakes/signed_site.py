@@ -76,7 +76,6 @@ COLUMNS = [
     Column(key=one.key, label="", description="", metric=one.metric, primary=one.key == SUITE.ranked_by)
     for one in SUITE.columns
 ]
-MEASURED = ("profile", "profile_digest", "split", "samples", "data_digest")
 PSEUDONYM = "deleted user 0badcafe"
 Document = dict[str, Any]
 
@@ -383,11 +382,10 @@ class SignedSite:
 
     def _board(self, proof: Document) -> Document:
         """A snapshot as the API has it."""
-        conditions = self.conditions.model_dump(include=set(MEASURED))
         return {
             "suite": "openagi", "number": proof["number"], "digest": proof["digest"],
-            "created": (START + timedelta(hours=proof["number"])).isoformat(), **conditions,
-            "season": self.conditions.season or None, "content": proof["content"],
+            "created": (START + timedelta(hours=proof["number"])).isoformat(), **self.conditions.public_json(),
+            "content": proof["content"],
         }  # fmt: skip
 
     def _published(self, parts: list[str]) -> Document | bytes | None:
@@ -398,9 +396,7 @@ class SignedSite:
             return {
                 "format": "planarena-board/1", "address": f"{self.site}/boards/openagi/snapshots/{proof['number']}/",
                 "suite": {"slug": "openagi", "version": "1", "digest": SUITE.digest, "title": "OpenAGI", "metrics": []},
-                "conditions": {
-                    **self.conditions.model_dump(include=set(MEASURED)), "season": self.conditions.season or None,
-                },
+                "conditions": self.conditions.public_json(),
                 "snapshot": {name: self._board(proof)[name] for name in ("number", "digest", "created")},
                 "content": proof["content"],
             }  # fmt: skip
@@ -408,7 +404,7 @@ class SignedSite:
             facts = BoardFacts(
                 columns=COLUMNS, site=self.site, suite="openagi", suite_version="1", suite_digest=SUITE.digest,
                 snapshot=proof["number"], snapshot_digest=proof["digest"],
-                conditions=self.conditions.model_dump(exclude={"commitment"}),
+                conditions=self.conditions.public_json(),
             )  # fmt: skip
             return as_csv(facts=facts, rows=proof["content"]["rows"]).encode()
         return page(proof["content"]["rows"]).encode()
