@@ -36,6 +36,7 @@ MODULES = {
     "A strategy": "evaluator/openagi/strategies/first_fit.py",
     "A plan form": "evaluator/replies/backward.py",
     "A kind of planner": "leaderboard/planners/kinds/fixed.py",
+    "A class of flaws": "evaluator/studies/audit/classes/long_plans.py",
     "A page": "frontend/templates/people/profiles/newest.html",
 }
 """Where the module or template of each recipe goes."""

@@ -43,6 +43,7 @@ from evaluator.core.commands.listing import show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
 
 SUBMISSION = "Submission"
+AGAIN = "Asking again"
 PLANNER = "Planner, one of"
 STRATEGY = "With --model, --checkpoint or --chat"
 CHAT = "With --chat"
@@ -173,7 +174,7 @@ def submit(
             "--deterministic",
             help="Declare that the planner answers the same request alike in every run: it is asked again for fewer "
             "tasks, and a different answer contradicts the claim.",
-            rich_help_panel=SUBMISSION,
+            rich_help_panel=AGAIN,
         ),
     ] = False,
     asked_again: Annotated[
@@ -181,7 +182,7 @@ def submit(
         typer.Option(
             metavar="tenth|half|all",
             help="For how many tasks it is asked again: half of them count as one more evaluation, all as two more.",
-            rich_help_panel=SUBMISSION,
+            rich_help_panel=AGAIN,
         ),
     ] = "tenth",
     priority: Annotated[

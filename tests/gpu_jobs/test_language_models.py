@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.core.suites.hidden import data_digest
 from evaluator.core.suites.registry import suite_of
+from evaluator.episodes.base import episode_of
 from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.checkpoints import CheckpointError
 from gpu_jobs.hub_cache import HubCache
@@ -66,10 +66,14 @@ def fill(folder: Path, files=None) -> Path:
     return folder
 
 
+def rules() -> str:
+    return episode_of("toolmini").rules_digest("none")
+
+
 def make_lease(*tasks: str, **planner: object) -> HeldLease:
     suite = suite_of("toolmini")
     chosen = {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "hugginggpt", **planner}
-    judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
+    judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": rules()}
     return HeldLease.model_validate(
         {
             **LEASE,

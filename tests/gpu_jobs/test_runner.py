@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.core.planner import request_for
 from evaluator.core.suites.hidden import commitment, data_digest
 from evaluator.core.suites.registry import suite_of
+from evaluator.episodes.base import episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.sandbox.programs.support import Support
 from evaluator.sandbox.programs.wire import Layer
@@ -30,9 +30,13 @@ def hidden(*, seed: str = SEED) -> dict[str, str]:
     return {"split": "hidden", "season": SEASON, "commitment": committed, "data_digest": digest}
 
 
+def rules() -> str:
+    return episode_of("toolmini").rules_digest("none")
+
+
 def make_lease(**changes: object) -> HeldLease:
     suite = suite_of("toolmini")
-    judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": judge_digest()}
+    judged = {"suite": suite.slug, "suite_digest": suite.digest, "profile": "none", "profile_digest": rules()}
     return HeldLease.model_validate(
         {**LEASE, **judged, "split": "all", "data_digest": OPEN_DATA, "tasks": ["QA/0"], **changes}
     )

@@ -40,19 +40,6 @@ class ConditionsOutput(serializers.Serializer[Any]):
     )
 
 
-@example({
-    "slug": EXAMPLE_SUITE, "version": "1", "digest": DIGEST, "title": "OpenAGI",
-    "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
-    "description": "Requests on images and texts whose plans are executed.",
-    "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
-    "idle_tools": [],
-    "audit": {
-        "split": "hidden", "column": "overall", "tasks": 32, "gold": 0.91, "flaws": [{
-            "name": "scoring-gaps", "title": "Gaps in the scores", "attacks": 9, "best": "2 guesses", "score": 0.31,
-            "floor": "no-op", "points": 0.4, "breach": "", "inherent": "",
-        }],
-    },
-})  # fmt: skip
 class AuditedFlawOutput(serializers.Serializer[Any]):
     """The best attack of one class of flaws."""
 
@@ -86,6 +73,19 @@ class AuditOutput(serializers.Serializer[Any]):
     flaws = AuditedFlawOutput(many=True, read_only=True)
 
 
+@example({
+    "slug": EXAMPLE_SUITE, "version": "1", "digest": DIGEST, "title": "OpenAGI",
+    "conditions": {"experts": True, "samples": True, "splits": ["public", "validation", "hidden"]},
+    "description": "Requests on images and texts whose plans are executed.",
+    "metrics": [{"key": "overall", "label": "Overall", "higher_is_better": True}], "tasks": 185,
+    "idle_tools": [],
+    "audit": {
+        "split": "hidden", "column": "overall", "tasks": 32, "gold": 0.91, "flaws": [{
+            "name": "scoring-gaps", "title": "Gaps in the scores", "attacks": 9, "best": "2 guesses", "score": 0.31,
+            "floor": "no-op", "points": 0.4, "breach": "", "inherent": "",
+        }],
+    },
+})  # fmt: skip
 class SuiteOutput(ModelOutput[Suite]):
     """A suite."""
 

@@ -79,9 +79,9 @@ def prints_a_table(callback) -> bool:
     return "Listing" in reached
 
 
-SLOW = frozenset({"train table", "bench reliability"})
-"""They train planners and measure whole profiles; the tests of both measurements read their JSON
-(`tests/evaluator/openagi/training/test_table.py`, `tests/evaluator/studies/benchmarks/test_benchmarks.py`)."""
+SLOW = frozenset({"train table", "bench reliability", "audit", "shortcuts build", "shortcuts measure"})
+"""They train planners, measure whole profiles, or attack and learn suites; the tests of these measurements read their
+JSON (`tests/evaluator/openagi/training/test_table.py`, `tests/evaluator/studies/benchmarks/test_benchmarks.py`)."""
 QUICK = ("suites list", "suites show", "suites sample", "planners list", "profiles list", "profiles show", "tools list",
          "score-plans", "evaluate")  # fmt: skip
 """The others load networks."""

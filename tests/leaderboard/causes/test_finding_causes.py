@@ -65,7 +65,7 @@ def test_a_suite_of_another_release_has_no_causes_yet(settings, caplog):
     record = make_record(COUNT, suite=evaluation.suite.slug)
     evaluation.suite.digest = "0" * 64
     assert find_causes_of(evaluation=evaluation, records=[record]) == [None]
-    assert "is not the one of this release" in caplog.text
+    assert "this PlanArena has another version of" in caplog.text
 
 
 @pytest.mark.django_db

@@ -8,7 +8,6 @@ import sys
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from evaluator.controlllm.toolbench.judging import judge_digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import suite_of
@@ -27,7 +26,7 @@ def test_profile_and_samples_do_not_matter_and_shards_are_larger(settings):
     settings.PLANNING_TASKS_PER_SHARD = 50
     evaluation = make_submission(suite=make_toolmini()).evaluations.get()
     conditions = (evaluation.profile, evaluation.profile_digest, evaluation.split, evaluation.samples)
-    assert conditions == ("none", judge_digest(), "all", 1)
+    assert conditions == ("none", episode_of("toolmini").rules_digest("none"), "all", 1)
     assert [len(shard.task_keys) for shard in evaluation.shards.order_by("number")] == [50, 50, 20]
     assert (evaluation.tasks_total, evaluation.tasks_not_run) == (120, 0)
 
@@ -78,10 +77,11 @@ def test_judging_loads_no_torch(tmp_path):
         "import sys, json; from evaluator.execution.engine.store import MemoryStore;"
         "from gpu_jobs.runner import EvaluatorRunner;"
         "from gpu_jobs.planners import HeldLease; from evaluator.core.suites.registry import suite_of;"
-        "from evaluator.controlllm.toolbench.judging import judge_digest; from tests.fakes.api import LEASE;"
+        "from evaluator.episodes.base import episode_of; from tests.fakes.api import LEASE;"
         "from evaluator.core.suites.hidden import data_digest; data = data_digest(source='', split='all');"
         "lease = HeldLease.model_validate({**LEASE, 'suite': 'toolmini', 'suite_digest': suite_of('toolmini').digest,"
-        "'profile': 'none', 'profile_digest': judge_digest(), 'split': 'all', 'data_digest': data,"
+        "'profile': 'none', 'profile_digest': episode_of('toolmini').rules_digest('none'), 'split': 'all',"
+        "'data_digest': data,"
         "'tasks': ['QA/0', 'QA/1']});"
         "records = list(EvaluatorRunner(store=MemoryStore(), device='cpu').run(lease));"
         "print(sorted(record.score for record in records), 'torch' in sys.modules)"

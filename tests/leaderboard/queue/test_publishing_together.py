@@ -24,7 +24,7 @@ def aggregating(suite: Suite) -> Evaluation:
 def ready(suite: Suite) -> Evaluation:
     """An evaluation whose process was killed just before it published."""
     evaluation = aggregating(suite)
-    assert publishing.make_ready(evaluation=evaluation, summary=SUMMARY)
+    assert publishing.make_ready(evaluation=evaluation, summary=SUMMARY, device_class="")
     return evaluation
 
 

@@ -111,16 +111,16 @@ class FakeNetwork(FakeArbiter):
 
 
 def test_the_network_comes_first_and_the_arbiter_gets_what_it_leaves(monkeypatch):
-    network, arbiter = FakeNetwork(alike="same", other="different"), FakeArbiter("same")
+    network, arbiter = FakeNetwork(**{"a horse": "same", "no horse": "different"}), FakeArbiter("same")
     monkeypatch.setattr(judging, "shipped_network", lambda: network)
-    texts = ("alike", "other", "unknown")
-    pairs = [Pair(kind="question", wanted="w", given=text, why="y") for text in texts]
+    texts = ("a horse", "no horse", "some horse")
+    pairs = [Pair(kind="question", wanted="the horse", given=text, why="y") for text in texts]
     found = settle_pairs(undecided=pairs, request="the whole request", arbiter=arbiter)
     assert [(answer.verdict, answer.by) for answer in found.values()] == [
         ("same", "network"), ("different", "network"), ("same", "arbiter"),
     ]  # fmt: skip
     assert [question.given for question in network.asked] == list(texts)
-    assert [question.given for question in arbiter.asked] == ["unknown"]
+    assert [question.given for question in arbiter.asked] == ["some horse"]
     assert {question.request for question in (*network.asked, *arbiter.asked)} == {"the whole request"}
     alone = settle_pairs(undecided=pairs, request="", arbiter=None)
     assert [(answer.verdict, answer.by) for answer in alone.values()][2] == ("undecided", "")
@@ -130,17 +130,22 @@ def test_the_network_gets_no_text_that_names_a_file_or_is_the_whole_request(monk
     network = FakeNetwork()
     monkeypatch.setattr(judging, "shipped_network", lambda: network)
     pairs = [
-        Pair(kind="question", wanted="w", given=text, why="y")
-        for text in ("what is in a.png", "what is it", "Draw it, then say what it is")
+        Pair(kind="question", wanted="the horse", given=text, why="y")
+        for text in ("what is the horse in a.png", "what is the horse", "Draw it, then say what the horse is")
     ]
-    settle_pairs(undecided=pairs, request="Draw it, then say what it is!", arbiter=None)
-    assert [question.given for question in network.asked] == ["what is it"]
+    settle_pairs(undecided=pairs, request="Draw it, then say what the horse is!", arbiter=None)
+    assert [question.given for question in network.asked] == ["what is the horse"]
 
 
 def test_the_network_gets_no_text_that_names_a_thing_where_the_whole_picture_is_wanted(monkeypatch):
     network = FakeNetwork()
     monkeypatch.setattr(judging, "shipped_network", lambda: network)
-    texts = ["some turnips or similar", "chandelier it", "Put into words all that can be seen", "Say what the dog does"]
+    texts = [
+        "some turnips or similar",
+        "chandelier it",
+        "Give a description of all that can be seen",
+        "Describe what the dog does",
+    ]
     pairs = [Pair(kind="question", wanted="Describe this image in detail.", given=text, why="y") for text in texts]
     pairs.append(
         Pair(kind="question", wanted="What is the jockey wearing?", given="Which hat is on the jockey?", why="y")
@@ -152,7 +157,7 @@ def test_the_network_gets_no_text_that_names_a_thing_where_the_whole_picture_is_
 def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
     make_questions_undecided(monkeypatch)
     # Gold plans repeat requests that are one question, and the network is not asked about these.
-    monkeypatch.setattr(judging, "_repeats", lambda request, text: False)
+    monkeypatch.setattr(judging, "_is_withheld", lambda pair, request: False)
     decided = {}
     for by, verdict, arbiter in (
         ("network", "same", None), ("arbiter", "undecided", FakeArbiter("different")), ("", "undecided", None),

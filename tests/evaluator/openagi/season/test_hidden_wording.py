@@ -199,7 +199,7 @@ def test_requests_of_seasons_of_the_first_version_can_still_be_computed():
     first = suite_with_digest("openagi-season", FIRST_VERSION)
     assert first.version == "1"
     assert requests_digest(hidden(suite=first)) == REQUESTS_OF_FIRST_VERSION
-    assert suite_with_digest("openagi-season", SUITE.digest) is SUITE
+    assert suite_with_digest("openagi-season", SUITE.digest).digest == SUITE.digest
     assert first.tasks == SUITE.tasks
     assert len(entry_of("openagi-season").earlier) == 1
     with pytest.raises(LookupError, match="this PlanArena has another version of openagi-season"):

@@ -28,6 +28,7 @@ WRITABLE = {
     "UploadInput": {"bytes"},
     "SubmissionInput": {
         "planner", "suites", "team", "version", "season", "own_worker", "priority", "visibility", "embargo_until",
+        "deterministic", "asked_again",
     },
     "HeaderInput": {"name", "value"},
     "VisibilityInput": {"visibility", "embargo_until"},
