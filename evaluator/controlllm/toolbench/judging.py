@@ -164,7 +164,8 @@ def judge_parsed(*, suite: Suite, task: ToolTask, parsed: ParsedPlan, arbiter: A
             answers=list(answer.answers),
             problem=answer.problem,
         )
-        for pair, answer in list(settled.items())[:MOST_PAIRS]
+        # A record has room for a few: those against the rules first.
+        for pair, answer in sorted(settled.items(), key=lambda item: not item[0].refused)[:MOST_PAIRS]
     )
     return JudgedPlan(plan=plan, tolerated=parsed.tolerated, judgement=judgement, indicators=indicators, pairs=pairs)
 
@@ -257,7 +258,8 @@ def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
 
 
 def overturned_pairs(*, refused: Sequence[Pair], request: str) -> dict[Pair, Settled]:
-    """The pairs of one plan that the rules refused and the shipped network is certain mean the same."""
+    """The pairs of one plan that the rules refused and that the shipped network takes for the same, above a threshold of
+    its own."""
     open_pairs = [pair for pair in refused if not _is_withheld(pair, request=request)][:MOST_PAIRS]
     questions = [
         Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request, refused=True)

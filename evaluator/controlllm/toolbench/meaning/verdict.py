@@ -37,7 +37,7 @@ class Pair:
     why: str
     """The phrase that was not understood, as a sentence without a full stop."""
     refused: bool = False
-    """Whether the rules take them for different, which only a certain `SAME` overturns. Else they are undecided."""
+    """Whether the rules take them for different, which only `SAME` overturns. Else they are undecided."""
 
 
 Settle = Callable[[Pair], Verdict]

@@ -229,7 +229,7 @@ def test_thresholds_accept_few_others_of_each_set_and_leave_few_open():
     assert all(0 <= own["different"] < own["same"] <= own["overturned"] <= 1 for own in chosen.values())
 
 
-def test_rules_decide_before_the_network_and_are_overturned_only_where_it_is_certain():
+def test_rules_decide_before_the_network_and_are_overturned_from_a_threshold_of_their_own():
     limits = {"object": {"same": 0.6, "overturned": 0.9, "different": 0.2}}
 
     def verdict(ruled: Verdict, probability: float) -> str:
