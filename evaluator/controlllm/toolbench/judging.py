@@ -258,8 +258,7 @@ def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
 
 
 def overturned_pairs(*, refused: Sequence[Pair], request: str) -> dict[Pair, Settled]:
-    """The pairs of one plan that the rules refused and that the shipped network takes for the same, above a threshold of
-    its own."""
+    """The pairs of one plan that the rules refused and the shipped network accepts, by a threshold of its own."""
     open_pairs = [pair for pair in refused if not _is_withheld(pair, request=request)][:MOST_PAIRS]
     questions = [
         Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request, refused=True)
