@@ -153,10 +153,14 @@ GATEWAY_ERRORS: tuple[Any, ...] = (
 )
 
 
-def gateway(count: int, request: dict[str, Any], write: Answerer) -> Reply:
-    """Chat Completions behind a router: every eighth answer is an error with status 200, and usage is nested."""
-    if count % 8 == 0:
-        error = GATEWAY_ERRORS[count // 8 % len(GATEWAY_ERRORS)]
+def gateway(earlier: list[dict[str, Any]], request: dict[str, Any], write: Answerer) -> Reply:
+    """Chat Completions behind a router: the first answer to every eighth conversation is an error with status 200.
+
+    Usage is nested. Which request fails does not depend on how many arrive at once: every retry succeeds.
+    """
+    known = {_prompt(one["messages"]) for one in earlier}
+    if _prompt(request["messages"]) not in known and (len(known) + 1) % 8 == 0:
+        error = GATEWAY_ERRORS[(len(known) + 1) // 8 % len(GATEWAY_ERRORS)]
         return 200, [error] if request.get("stream") else error
     value = _chat(request, write(_prompt(request["messages"])))
     for part in value if isinstance(value, list) else [value]:
@@ -204,13 +208,13 @@ def serving(kind: str, write: Answerer) -> Iterator[Service]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
+                earlier = list(service.requests)
                 service.requests.append(request)
                 service.headers.append(dict(self.headers))
-                count = len(service.requests)
             if self.path != PATHS[kind]:
                 return self.send_value(404, {"error": {"message": f"no such path {self.path}"}})
             try:
-                status, value = gateway(count, request, write) if kind == "gateway" else KINDS[kind](request, write)
+                status, value = gateway(earlier, request, write) if kind == "gateway" else KINDS[kind](request, write)
             except Wrong as wrong:
                 status, value = wrong.reply
             return self.send_value(status, value)
