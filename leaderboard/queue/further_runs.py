@@ -10,7 +10,9 @@ deterministic is asked once more for a few tasks. If an answer differs, the clai
 as for any other planner.
 
 An evaluation waits for its further runs as `aggregating`, without a deadline of its own: each of them has deadlines. A
-run that failed or was cancelled has no results, and the evaluation completes without it.
+run that failed or was cancelled has no results, and the evaluation completes without it. A run that waits when a
+release with other rules is installed fails (`steps.follow_release`), since no row may mix rules: the evaluation
+completes with the runs that it has, and is refunded.
 """
 
 import secrets
@@ -45,6 +47,10 @@ from leaderboard.queue.workers.own import runs_on_own_worker
 
 _COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _ENDED = [state.value for state in FINAL]
+_UPGRADED = (
+    "The site was upgraded before the further runs ended, and its new release asks or scores otherwise. The evaluation "
+    "was refunded: please submit again."
+)
 
 
 def claim_of(evaluation: Evaluation) -> Claim:
@@ -167,6 +173,8 @@ def _missing(evaluation: Evaluation) -> str:
     if not settings.FURTHER_RUNS:
         return "This site asks no planner again."
     failed = evaluation.further_runs.exclude(state=EvaluationState.COMPLETED).first()
+    if failed is not None and failed.reason == EvaluationReason.OTHER_RULES:
+        return _UPGRADED
     return "" if failed is None else f"Run {failed.repetition}: {failed.reason_text}"[:1000]
 
 

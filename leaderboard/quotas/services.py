@@ -272,9 +272,19 @@ def refund_reason(*, target: EvaluationState, reason: EvaluationReason, anything
 
 
 def refund_if_due(event: Entered) -> None:
-    """Refund an evaluation, in the transaction of its transition, if the new state requires it."""
+    """Refund an evaluation, in the transaction of its transition, if the new state requires it.
+
+    A further run that a release with other rules ends refunds the evaluation that it belongs to, which completes with
+    fewer runs than it was charged for. No other failure of a further run does: owners could cause it, and have
+    evaluations for nothing.
+    """
     if event.state not in REFUNDING:
         return
+    if event.reason == EvaluationReason.OTHER_RULES:
+        first = Evaluation.runs.filter(pk=event.evaluation_id, is_further_run=True).values_list("member_of", flat=True)
+        for evaluation_id in first:
+            assert evaluation_id is not None, "a constraint of the table"
+            refund(evaluation_id=evaluation_id, reason=EntryReason.NOT_THE_PLANNERS_FAULT)
     anything_ran = Attempt.objects.filter(shard__evaluation=event.evaluation_id).exists()
     why = refund_reason(target=event.state, reason=event.reason, anything_ran=anything_ran)
     if why is not None:

@@ -8,11 +8,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from evaluator.execution.engine.store import MemoryStore
 from gpu_jobs.launchers.base import NoLauncher
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.planners.models import Planner
 from leaderboard.queue import reconcile
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.workers.finishing import deliver
@@ -20,7 +21,7 @@ from leaderboard.quotas.models import QuotaEntry
 from tests.fakes.evaluator import FakeEvaluator
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
 NEW = "a" * 64
 
 
@@ -67,7 +68,7 @@ def test_a_worker_of_the_old_release_may_finish_what_it_holds(evaluation, monkey
 
 def finish(lease: leases.Lease) -> None:
     records = [make_record(key, suite=lease.evaluation.suite.slug) for key in lease.tasks]
-    deliver(attempt_id=lease.attempt.pk, records=records, store=MemoryStore())
+    deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split=lease.evaluation.split))
     leases.complete(lease.attempt.pk)
 
 
@@ -102,3 +103,65 @@ def test_it_waits_while_the_new_rules_cannot_be_read(evaluation, monkeypatch):
     reconcile.sweep()
     found = Evaluation.objects.get()
     assert (found.state, found.profile_digest) == (EvaluationState.LAUNCHING, evaluation.profile_digest)
+
+
+class TestFurtherRuns:
+    """The first run is measured, and the planner would be asked again under other rules."""
+
+    @pytest.fixture
+    def first(self, evaluation, settings) -> Evaluation:
+        settings.FURTHER_RUNS = 2
+        Planner.objects.update(bundled_name="random-valid")
+        measure(evaluation)
+        assert again(evaluation).reason == "asked_again"
+        return evaluation
+
+    def test_runs_that_wait_fail_and_the_evaluation_completes_with_its_one_run_and_is_refunded(
+        self, first, monkeypatch
+    ):
+        upgrade(monkeypatch)
+        reconcile.sweep()
+        reconcile.sweep()
+        assert {(run.state, run.reason) for run in first.further_runs} == {("failed", "other_rules")}
+        found = again(first)
+        assert (found.state, found.profile_digest) == ("completed", first.profile_digest)
+        report = found.summary["runs"]
+        assert (report["verdict"], report["tasks"]) == ("one_run", 0)
+        assert report["why"].endswith("The evaluation was refunded: please submit again.")
+        assert sorted(QuotaEntry.objects.values_list("evaluation", "amount")) == [(first.pk, -1), (first.pk, 1)]
+
+    def test_the_runs_that_have_ended_count(self, first, monkeypatch):
+        second, third = first.further_runs
+        measure(second)
+        upgrade(monkeypatch)
+        Attempt.objects.update(ended_at=timezone.now() - timedelta(hours=1))
+        reconcile.sweep()
+        reconcile.sweep()
+        assert (again(second).state, again(third).reason) == ("completed", "other_rules")
+        report = again(first).summary["runs"]
+        assert (report["verdict"], report["runs"], report["tasks"]) == ("varies", 2, second.tasks_total)
+        assert "was refunded" in report["why"]
+
+    def test_a_worker_of_the_old_release_may_finish_a_run_and_nothing_is_refunded(self, first, monkeypatch):
+        held = [make_lease(run) for run in first.further_runs]
+        upgrade(monkeypatch)
+        reconcile.sweep()
+        for lease in held:
+            finish(lease)
+        reconcile.sweep()
+        reconcile.sweep()
+        report = again(first).summary["runs"]
+        assert (report["verdict"], report["runs"], report["why"]) == ("varies", 3, "")
+        assert not QuotaEntry.objects.filter(amount=-1).exists()
+
+
+def measure(evaluation: Evaluation) -> None:
+    """Work off all shards, as workers of the present release do."""
+    reconcile.sweep()
+    while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
+        finish(lease)
+    reconcile.sweep()
+
+
+def again(evaluation: Evaluation) -> Evaluation:
+    return Evaluation.runs.get(pk=evaluation.pk)
