@@ -119,7 +119,7 @@ def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], sample
         samples: number of samples of an executed task.
     """
     from evaluator.scoring.metrics.aggregate import summarise_columns
-    from evaluator.scoring.uncertainty import is_alike, repeated_of_row
+    from evaluator.scoring.uncertainty import is_deterministic, repeated_of_row
 
     column = next(column for column in suite.metrics if column.primary)
     common = set.intersection(*({record.task for record in report.records} for report in reports))
@@ -129,8 +129,10 @@ def closing_sentences(*, suite: Suite, reports: Sequence[ComparedReport], sample
     has_runs = any(report.document.get("runs") for report in reports)
     entries, lines = list[_Entry](), list[str]()
     for name, report, run in zip(_names(reports), reports, runs, strict=True):
-        alike = is_alike((report.document.get("runs") or {}).get("report"))
-        metrics = summarise_columns(columns=suite.metrics, results=run, samples=samples, is_declared=alike)["metrics"]
+        alike = is_deterministic((report.document.get("runs") or {}).get("report"))
+        metrics = summarise_columns(columns=suite.metrics, results=run, samples=samples, is_deterministic=alike)[
+            "metrics"
+        ]
         value = ranged(metrics=metrics, column=column)  # type: ignore[arg-type]  # JSON
         if value is None:
             lines.append(f"{name} has no {column.label}: none of its tasks could be measured.")

@@ -271,8 +271,8 @@ def _asked_again(
     )
     report = report_of(claim=claim, runs=[first, *further])
     scores = scores_of_runs([first, *further])
-    scored = summarise(suite=evaluator.suite, results=scores, samples=samples, is_declared=report.is_deterministic)
-    margins = _margins(suite=evaluator.suite, scores=scores, samples=samples, is_alike=report.is_deterministic)
+    scored = summarise(suite=evaluator.suite, results=scores, samples=samples, is_deterministic=report.is_deterministic)
+    margins = _margins(suite=evaluator.suite, scores=scores, samples=samples, is_deterministic=report.is_deterministic)
     return {
         "summary": {**document["summary"], **scored},
         "runs": {
@@ -283,7 +283,9 @@ def _asked_again(
     }
 
 
-def _margins(*, suite: Suite, scores: "Sequence[TaskScore]", samples: int, is_alike: bool) -> "Uncertainty | None":
+def _margins(
+    *, suite: Suite, scores: "Sequence[TaskScore]", samples: int, is_deterministic: bool
+) -> "Uncertainty | None":
     """The margins of the primary metric, as rows of boards have them."""
     from evaluator.scoring.metrics.aggregate import repeated_scores, table_of
     from evaluator.scoring.uncertainty import uncertainty_of
@@ -296,7 +298,7 @@ def _margins(*, suite: Suite, scores: "Sequence[TaskScore]", samples: int, is_al
         column=column,
         table=table,
         strata=[score.metric for score in scores],
-        repeated=repeated_scores(column=column, results=scores, is_declared=is_alike),
+        repeated=repeated_scores(column=column, results=scores, is_deterministic=is_deterministic),
         upper=table_of(column=column, results=scores, samples=samples, upper=True) if column.undecided else None,
     )
 
@@ -388,8 +390,12 @@ def _print_summary(*, suite: Suite, document: dict[str, Any]) -> None:
         out.print(RunsReport.from_json(again["report"]).in_words(), markup=False, highlight=False, soft_wrap=True)
         from evaluator.scoring.uncertainty import in_sentences
 
-        is_fixed = any(column.primary and column.interval is IntervalMethod.FIXED_TASKS for column in suite.metrics)
-        for sentence in in_sentences(again["uncertainty"], is_fixed=is_fixed) if again["uncertainty"] else ():
+        primary = next(column for column in suite.metrics if column.primary)
+        is_fixed = primary.interval is IntervalMethod.FIXED_TASKS
+        value = ranged(metrics=document["summary"]["metrics"], column=primary) or {}
+        by_network = value.get("decided_by", {}).get("network", 0.0)
+        margins = again["uncertainty"]
+        for sentence in in_sentences(margins, is_fixed=is_fixed, by_network=by_network) if margins else ():
             out.print(sentence, markup=False, highlight=False, soft_wrap=True)
     _print_faults(document["results"])
     if episodes := document["summary"].get("episodes"):

@@ -18,6 +18,7 @@ from evaluator.core.records import Outcome, ResultRecord
 from evaluator.reliability.renaming import plan_of
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.plan_equality import canonical_form
+from evaluator.scoring.uncertainty import DETERMINISTIC
 
 RUNS = 3
 """Runs of the drawn tasks, with the first run of all tasks."""
@@ -29,7 +30,8 @@ CHECKED = 8
 """Tasks that check a claim of determinism: a planner that varies on 30 % of its tasks passes in 6 % of checks."""
 CHECKED_SHARE = 0.02
 """The same for large suites, as a share of the tasks."""
-_COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
+COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
+"""Outcomes for which the planner is responsible: infrastructure faults say nothing about it."""
 
 
 class Claim(StrEnum):
@@ -87,7 +89,7 @@ class RunsReport:
     @property
     def is_deterministic(self) -> bool:
         """Whether further runs would add nothing."""
-        return self.verdict in {Verdict.DETERMINISTIC, Verdict.FIXED}
+        return self.verdict in DETERMINISTIC
 
     def in_words(self) -> str:
         """The report as sentences."""
@@ -121,8 +123,8 @@ def drawn(tasks: Sequence[str], *, size: int, rng: Random) -> list[str]:
 
 
 def is_comparable(record: ResultRecord) -> bool:
-    """Whether the planner is responsible for the end of the task: infrastructure faults say nothing about it."""
-    return record.outcome in _COMPARABLE
+    """Whether the planner is responsible for the end of the task."""
+    return record.outcome in COMPARABLE
 
 
 def is_same_answer(first: ResultRecord, other: ResultRecord) -> bool:

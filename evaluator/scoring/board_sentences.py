@@ -157,12 +157,12 @@ def _random_plans(plans: RandomPlans, *, rows: Sequence[RankedRow], columns: Seq
 
 
 def headroom_in_words(room: Headroom, *, higher_is_better: bool = True) -> str:
-    """The headroom of a board, such as `Without understanding the requests, bag-of-words scores 0.850, and gold
-    plans 0.940: the headroom is 0.090.`"""
+    """The headroom of a board, such as `The shortcut bag-of-words scores 0.850 without understanding the requests, and
+    gold plans score 0.940: the headroom is 0.090.`"""
     difference = (room.gold - room.mean) * (1 if higher_is_better else -1)
     end = f": the headroom is {difference:.3f}." if difference > 0 else ": there is no headroom."
-    scores = f"{room.shortcut} scores {room.mean:.3f}, and gold plans {room.gold:.3f}"
-    return f"Without understanding the requests, {scores}{end}"
+    shortcut = f"The shortcut {room.shortcut} scores {room.mean:.3f} without understanding the requests"
+    return f"{shortcut}, and gold plans score {room.gold:.3f}{end}"
 
 
 def _share(share: float) -> str:

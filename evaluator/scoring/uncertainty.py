@@ -1,21 +1,22 @@
-"""How uncertain a row of a board is, by what its score depends on. Pure.
+"""How uncertain a row of a board is, by what its score depends on.
 
 A row estimates what this planner, asked again, scores on other requests of this kind and on other scenes, by this
-judge. Each of these has a margin of its own: half of a 95 % interval, or, for the judge, what its open verdicts may
-add. The site publishes them with each row, `planarena verify` computes them again, and pages and commands show them as
-sentences.
+judge. Each of these has a margin of its own: the distance to the farther end of a 95 % interval, or, for the judge,
+what its open verdicts may add. The site publishes them with each row, `planarena verify` computes them again, and pages
+and commands show them as sentences.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, IntervalMethod
+from evaluator.scoring.judge_errors import judge_errors
 from evaluator.scoring.metrics.aggregate import TaskScore, repeated_in_runs, repeated_scores
-from evaluator.scoring.metrics.crossed import Estimate, Matrix, are_enough, fixed_tasks, sampled_tasks
+from evaluator.scoring.metrics.crossed import Matrix, are_enough, fixed_tasks, sampled_tasks
 from evaluator.scoring.metrics.runs import RepeatedScores, flip_rate, half_width, pass_hat, run_variance
 from evaluator.scoring.metrics.statistics import Interval, mean_of_tasks
 
@@ -35,7 +36,7 @@ class Uncertainty:
     asked: int
     """Tasks that were asked more than once."""
     times: int
-    """Runs of these tasks."""
+    """Least number of runs of these tasks."""
     requests: float | None
     """Other requests of this kind; None for too few tasks."""
     scenes: float | None
@@ -88,7 +89,7 @@ def uncertainty_of(
         asked=len(repeated.by_task),
         times=times,
         requests=_over_requests(scores, column=column, strata=names),
-        scenes=_half(fixed_tasks(scores)) if column.interval.over_scenes else None,
+        scenes=_margin(fixed_tasks(scores, bounds=column.bounds).interval) if column.interval.over_scenes else None,
         judge=0.0 if upper is None else float(np.mean(np.asarray(upper[known], dtype=np.float64) - scores)),
         flips=flip_rate(repeated),
         passes=pass_hat(repeated, k=times) if times > 1 else None,
@@ -96,24 +97,26 @@ def uncertainty_of(
 
 
 def _over_requests(scores: Matrix, *, column: Column, strata: Sequence[str]) -> float | None:
-    """Half of the interval over requests, each of which was answered in a run of its own: with the runs."""
+    """The margin over requests, each of which was answered in a run of its own: with the runs."""
     means = scores.mean(axis=1)
     if not column.interval.over_scenes:
-        ends = mean_of_tasks(means.tolist(), bounds=column.bounds).ends
-        return None if ends is None else (ends[1] - ends[0]) / 2
+        return _margin(mean_of_tasks(means.tolist(), bounds=column.bounds))
     enough = are_enough(tasks=len(means), scenes=scores.shape[1], method=IntervalMethod.SAMPLED_TASKS)
-    return sampled_tasks(means[:, None], strata=strata).half_width() if enough else None
+    estimate = sampled_tasks(means[:, None], strata=strata, bounds=column.bounds)
+    return _margin(replace(estimate, enough=enough).interval)
 
 
-def _half(estimate: Estimate) -> float | None:
-    return estimate.half_width() if estimate.enough else None
+def _margin(interval: Interval) -> float | None:
+    """The distance of the mean to the farther end: near a bound intervals are not symmetric, and half their width would
+    leave a part of them out."""
+    return None if interval.ends is None else max(interval.mean - interval.ends[0], interval.ends[1] - interval.mean)
 
 
 def _ends(interval: Interval | None) -> dict[str, JsonValue] | None:
     return None if interval is None else {"mean": interval.mean, "low": interval.low, "high": interval.high}
 
 
-def is_alike(asked: Mapping[str, Any] | None) -> bool:
+def is_deterministic(asked: Mapping[str, Any] | None) -> bool:
     """Whether further runs add nothing, by what a row says of how often its planner was asked (`asked`)."""
     return bool(asked) and (asked or {}).get("verdict") in DETERMINISTIC
 
@@ -127,27 +130,39 @@ def repeated_of_row(*, column: Column, runs: Sequence[Sequence[TaskScore]], is_d
         is_deterministic: whether the row says so.
     """
     if len(runs) > 1:
-        return repeated_in_runs(column=column, runs=runs, is_declared=is_deterministic)
-    return repeated_scores(column=column, results=runs[0], is_declared=is_deterministic)
+        return repeated_in_runs(column=column, runs=runs, is_deterministic=is_deterministic)
+    return repeated_scores(column=column, results=runs[0], is_deterministic=is_deterministic)
 
 
-def in_sentences(value: Mapping[str, Any], *, is_fixed: bool = False) -> list[str]:
+def in_sentences(value: Mapping[str, Any], *, is_fixed: bool = False, by_network: float = 0.0) -> list[str]:
     """The answers to three questions: the same planner again, other requests, another verdict.
 
     Args:
         value: as `Uncertainty.to_json` writes it.
         is_fixed: whether the board ranks by exactly these requests.
+        by_network: share of the tasks that the present judge's network decided, whose errors are measured.
     """
-    return list(_sentences(value, is_fixed=is_fixed))
+    return [*_sentences(value, is_fixed=is_fixed), *_errors_of_network(by_network)]
+
+
+def _errors_of_network(share: float) -> Iterator[str]:
+    if share > NONE_OPEN:
+        errors = judge_errors()
+        yield (
+            f"The judge's network decided {100 * share:.1f} % of the tasks. Of hidden texts as planners write them, "
+            f"rules and network accept {errors.accepted} of the wrong ones and refuse {errors.refused} of the right "
+            "ones; no margin contains this."
+        )
 
 
 def _sentences(value: Mapping[str, Any], *, is_fixed: bool) -> Iterator[str]:
-    asked = f"{value['asked']} task{'' if value['asked'] == 1 else 's'} asked {value['times']} times"
+    times = "twice" if value["times"] == 2 else f"{value['times']} times"
+    asked = f"{value['asked']} task{'' if value['asked'] == 1 else 's'} asked at least {times}"
     if value["runs"] is None:
         unknown = ", so that its rank on this list has no range" if is_fixed else ""
         yield f"The same planner again: unknown, since it was asked once and may answer otherwise{unknown}."
     elif value["runs"] == 0:
-        yield "The same planner again: it answers alike."
+        yield f"The same planner again: it answers alike{f' ({asked})' if value['asked'] else ''}."
     else:
         yield f"The same planner again: ± {_points(value['runs'])} ({asked})."
     if value["flips"] is not None and value["flips"]["mean"] > 0:

@@ -14,7 +14,7 @@ import numpy as np
 from django.conf import settings
 
 from evaluator.core.suites.base import Column
-from evaluator.scoring.metrics.aggregate import interval_of_means
+from evaluator.scoring.metrics.aggregate import interval_of_table
 from evaluator.scoring.metrics.runs import RepeatedScores
 from evaluator.scoring.metrics.undecided import ranged
 from leaderboard.boards.anchors import GOLD
@@ -188,7 +188,7 @@ def _value_of_runs(
     by_task = {str(place): tuple(own) for place, own in enumerate(by_run.tolist())}
     lower, upper = values.lower[known], values.upper[known]
     share = float((upper - lower).mean())
-    interval = interval_of_means(
+    interval = interval_of_table(
         column=column,
         table=lower,
         strata=np.asarray(strata, dtype=object)[known].tolist(),

@@ -13,7 +13,7 @@ from django.db.models.fields.json import KT
 from django.db.models.functions import MD5, Cast, Concat
 
 from evaluator.scoring.metrics.aggregate import metrics_of_runs
-from evaluator.scoring.uncertainty import is_alike
+from evaluator.scoring.uncertainty import is_deterministic
 from leaderboard.boards.ranking import Entry, Runs, read_metrics
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation
@@ -77,7 +77,7 @@ def with_means(*, entries: Sequence[Entry], suite: Suite, samples: int) -> list[
             results = packed_scores(evaluations=[UUID(pk) for pk in entry.runs.evaluations], tasks=tasks)
             runs = [list(run.values()) for run in results.values()]
             metrics = metrics_of_runs(
-                columns=suite.columns, runs=runs, samples=samples, is_declared=is_alike(entry.asked)
+                columns=suite.columns, runs=runs, samples=samples, is_deterministic=is_deterministic(entry.asked)
             )  # fmt: skip
             entry = entry._replace(metrics=read_metrics({"metrics": metrics}))
         averaged.append(entry)

@@ -57,12 +57,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from evaluator.core.suites.base import EXACT, Column
+from evaluator.core.suites.base import EXACT, Column, IntervalMethod
 from evaluator.scoring.board_agreement import RowFigures
 from evaluator.scoring.board_sentences import RankedRow
 from evaluator.scoring.board_table import is_anchor
 from evaluator.scoring.metrics.paired import RankRange
 from evaluator.scoring.metrics.undecided import ranged
+from evaluator.scoring.uncertainty import in_sentences
 from leaderboard.evaluations.results.filters import sort_by
 from leaderboard.reliability.columns import RELIABILITY, reliability_of
 
@@ -389,3 +390,26 @@ def sort_rows(*, rows: Sequence[Mapping[str, Any]], key: str, descending: bool) 
 def is_anchor_row(row: Mapping[str, Any]) -> bool:
     """Whether a row of a snapshot is a reference line without a rank."""
     return is_anchor(kind=row["kind"], strategy=row.get("strategy") or "")
+
+
+def margins_in_words(
+    *, rows: Sequence[Mapping[str, Any]], evaluation: str, column: Column, has_present_judge: bool
+) -> list[str]:
+    """What the score of a row depends on, as sentences; empty without such a row, and on boards from before planners
+    were asked again.
+
+    Args:
+        rows: of a snapshot.
+        evaluation: that the row names.
+        column: by which the board ranks.
+        has_present_judge: whether the rules of the board are those of this release, whose judge's errors are measured.
+    """
+    row = next((row for row in rows if row["evaluation"] == evaluation), None)
+    if row is None or not row.get("uncertainty"):
+        return []
+    value = ranged(metrics=row["metrics"], column=column) or {}
+    return in_sentences(
+        row["uncertainty"],
+        is_fixed=column.interval is IntervalMethod.FIXED_TASKS,
+        by_network=value.get("decided_by", {}).get("network", 0.0) if has_present_judge else 0.0,
+    )

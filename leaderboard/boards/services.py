@@ -13,7 +13,7 @@ from evaluator.core import canonical_json
 from evaluator.core.suites.registry import suites_in_turns
 from evaluator.scoring.board_agreement import with_agreement
 from evaluator.scoring.readability import Reading
-from evaluator.scoring.uncertainty import is_alike
+from evaluator.scoring.uncertainty import is_deterministic
 from leaderboard.boards.anchors import normalised_scores
 from leaderboard.boards.eligible import published
 from leaderboard.boards.matrix import evaluations_of, packed_order
@@ -177,7 +177,7 @@ def _content(*, suite: Suite, conditions: Conditions) -> dict[str, Any]:
     entries = [entry._replace(runs=runs[UUID(entry.evaluation)]) for entry in entries_of(shown)]
     entries = with_means(entries=entries, suite=suite, samples=conditions.samples)
     tested = {entry.evaluation: runs_of(entry) for entry in entries if metric["key"] in entry.metrics}
-    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples, alike=alike_of(entries))
+    scores = scores_of(runs=tested, suite=suite, samples=conditions.samples, alike=deterministic_rows(entries))
     means = ranked_means(entries=entries, metric=metric["key"], higher_is_better=better)
     tests = tests_of(scores=scores, ranked=means, suite=suite)
     normalised = normalised_scores(entries=entries, scores=scores, suite=suite)
@@ -265,13 +265,13 @@ def _entry(source: _Source) -> Entry:
     )
 
 
-def alike_of(entries: Iterable[Entry]) -> dict[str, bool] | None:
+def deterministic_rows(entries: Iterable[Entry]) -> dict[str, bool] | None:
     """By evaluation, whether its planner is declared to answer alike and did; None if no row says how often its planner
     was asked."""
     asked = {entry.evaluation: entry.asked for entry in entries}
     if not any(asked.values()):
         return None
-    return {evaluation: is_alike(facts) for evaluation, facts in asked.items()}
+    return {evaluation: is_deterministic(facts) for evaluation, facts in asked.items()}
 
 
 _ASKED = ("claim", "verdict", "runs", "tasks", "differing")

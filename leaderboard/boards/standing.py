@@ -10,7 +10,7 @@ from leaderboard.boards.contents import content_of
 from leaderboard.boards.models import Snapshot
 from leaderboard.boards.rank_tests import scores_of, tests_of
 from leaderboard.boards.ranking import Entry, rank_entries, ranked_means, read_metrics, read_runs, runs_of
-from leaderboard.boards.services import alike_of, entry_of, latest_snapshot, ranked_evaluations
+from leaderboard.boards.services import deterministic_rows, entry_of, latest_snapshot, ranked_evaluations
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board
@@ -77,7 +77,7 @@ def _ranges(*, entries: Sequence[Entry], evaluation: Evaluation) -> Mapping[str,
     values = evaluation.tasks_total * evaluation.samples * sum(map(len, runs.values()))
     if values > MOST_TESTED:
         return {}
-    scores = scores_of(runs=runs, suite=suite, samples=evaluation.samples, alike=alike_of(entries))
+    scores = scores_of(runs=runs, suite=suite, samples=evaluation.samples, alike=deterministic_rows(entries))
     return tests_of(scores=scores, ranked=means, suite=suite).ranges
 
 

@@ -123,10 +123,10 @@ class EvaluatorLibrary(Protocol):
         ...
 
     def summarise(
-        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_deterministic: bool = False
     ) -> dict[str, Any]:
-        """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it. `is_alike`: whether the
-        planner is declared to answer equal requests alike and did."""
+        """The metrics of an evaluation with intervals, as `Evaluation.summary` documents it. `is_deterministic`:
+        whether the planner answers equal requests alike."""
         ...
 
     def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
@@ -208,9 +208,9 @@ class Library:
         return {name: tasks for name, tasks in changed.items() if tasks}
 
     def summarise(
-        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_deterministic: bool = False
     ) -> dict[str, Any]:
-        return summarise(suite=_suite(suite), results=results, samples=samples, is_declared=is_alike)
+        return summarise(suite=_suite(suite), results=results, samples=samples, is_deterministic=is_deterministic)
 
     def check_endpoint(self, *, url: str, allow_private: bool, caller: str | None) -> None:
         from evaluator.network.guarded_connections import EgressRefusedError

@@ -23,8 +23,9 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models.functions import Now
 
-from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.records import ResultRecord
 from evaluator.reliability.further_runs import (
+    COMPARABLE,
     Claim,
     RunsReport,
     check_size,
@@ -45,7 +46,6 @@ from leaderboard.queue.shards import queue_tasks
 from leaderboard.queue.stopping import enqueue_reconcile
 from leaderboard.queue.workers.own import runs_on_own_worker
 
-_COMPARABLE = frozenset({Outcome.SCORED, Outcome.PLANNER_FAULT})
 _ENDED = [state.value for state in FINAL]
 _UPGRADED = (
     "The site was upgraded before the further runs ended, and its new release asks or scores otherwise. The evaluation "
@@ -114,7 +114,7 @@ def _contradicts(*, runs: Sequence[Evaluation], evaluation: Evaluation) -> bool:
 def _drawn(results: Sequence[TaskResult], *, share: float | None) -> list[str]:
     """Randomly drawn tasks: this share of them, or as many as check a claim."""
     # What the owner accepted as a fault is no answer of the planner.
-    tasks = [row.task.key for row in results if row.outcome in _COMPARABLE and not row.accepted]
+    tasks = [row.task.key for row in results if row.outcome in COMPARABLE and not row.accepted]
     size = check_size(len(tasks)) if share is None else sample_size(len(tasks), share=share)
     # Not from a seed: who knew the tasks could answer others by chance.
     return drawn(tasks, size=size, rng=secrets.SystemRandom())

@@ -205,7 +205,7 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
         suite=evaluation.suite.slug,
         results=with_further(scores)[evaluation.pk],
         samples=evaluation.samples,
-        is_alike=report is not None and report.is_deterministic,
+        is_deterministic=report is not None and report.is_deterministic,
     )
     reading = Reading.of((result, result.reading) for result in results)
     summary = {**summary, "usage": usage_of(results), "reading": reading.to_json()}

@@ -40,7 +40,7 @@ class FakeEvaluator:
         return {"framed": ["0", "1", "2", "3"], "lower-case": ["0"]}
 
     def summarise(
-        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_deterministic: bool = False
     ) -> dict[str, Any]:
         scores = [result.score for result in results if result.score is not None]
         outcomes: dict[str, int] = {}
@@ -102,6 +102,6 @@ class UnsummarisingEvaluator(FakeEvaluator):
     """Scores cannot be computed."""
 
     def summarise(
-        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_alike: bool = False
+        self, *, suite: str, results: Sequence[TaskScore], samples: int, is_deterministic: bool = False
     ) -> dict[str, Any]:
         raise ArithmeticError("no mean")

@@ -290,11 +290,11 @@ def check_figures(
     results = [score_of(task) for task in tasks]
     alike = row.asked is not None and row.asked.is_deterministic
     summary: Mapping[str, Any] = summarise_columns(
-        columns=columns, results=results, samples=samples, is_declared=alike
+        columns=columns, results=results, samples=samples, is_deterministic=alike
     )  # fmt: skip
     computed: Mapping[str, Any] = summary["metrics"]
     if len(runs) > 1:
-        computed = metrics_of_runs(columns=columns, runs=runs, samples=samples, is_declared=alike)
+        computed = metrics_of_runs(columns=columns, runs=runs, samples=samples, is_deterministic=alike)
     has_ends = snapshot.version >= STATISTICS
     for name, expected, found in (
         *_differing_metrics(row=row, computed=computed, ranked_by=suite.ranked_by, has_ends=has_ends),

@@ -12,8 +12,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Column, IntervalMethod, Suite
 from evaluator.scoring.metrics.crossed import Matrix, fixed_tasks, sampled_tasks, with_runs_of
-from evaluator.scoring.metrics.runs import RepeatedScores
-from evaluator.scoring.metrics.statistics import Interval, mean_of_tasks, wilson
+from evaluator.scoring.metrics.runs import RepeatedScores, differ
+from evaluator.scoring.metrics.statistics import Interval, mean_of_tasks
 
 OVERALL = "overall"
 """The unweighted mean over tasks, as in OpenAGI's released code; the paper (arXiv:2304.04370, section 6.4) has a
@@ -52,7 +52,7 @@ class TaskScore:
 
 
 def summarise(
-    *, suite: Suite, results: Iterable[TaskScore], samples: int = 1, is_declared: bool = False
+    *, suite: Suite, results: Iterable[TaskScore], samples: int = 1, is_deterministic: bool = False
 ) -> dict[str, JsonValue]:
     """Means with 95 % intervals for each column of the suite, and the number of each outcome.
 
@@ -63,7 +63,7 @@ def summarise(
         suite: the suite with the columns.
         results: results of its tasks, in any order, with the further runs of those that were asked again.
         samples: number of samples of an executed task.
-        is_declared: whether the planner is declared, or known, to answer equal requests alike.
+        is_deterministic: whether the planner answers equal requests alike.
 
     Returns:
         `{"metrics": {key: {"mean", "low", "high", "tasks"}}, "outcomes": {outcome: count}}`. A metric without scored
@@ -71,17 +71,17 @@ def summarise(
         (`crossed.are_enough`), and for equal unbounded values. If tasks are undecided, `mean` is the lower end, and
         `low` to `high` covers all ways to settle them (`interval_of`).
     """
-    return summarise_columns(columns=suite.metrics, results=results, samples=samples, is_declared=is_declared)
+    return summarise_columns(columns=suite.metrics, results=results, samples=samples, is_deterministic=is_deterministic)
 
 
 def summarise_columns(
-    *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1, is_declared: bool = False
+    *, columns: Iterable[Column], results: Iterable[TaskScore], samples: int = 1, is_deterministic: bool = False
 ) -> dict[str, JsonValue]:
     """`summarise` without the suite."""
     scores = list(results)
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        mean = interval_of(column=column, results=scores, samples=samples, is_declared=is_declared)
+        mean = interval_of(column=column, results=scores, samples=samples, is_deterministic=is_deterministic)
         if mean is not None:
             metrics[column.key] = {"mean": mean.mean, "low": mean.low, "high": mean.high, "tasks": mean.count}
     outcomes = Counter(str(result.outcome) for result in scores)
@@ -159,7 +159,7 @@ def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float |
 
 
 def interval_of(
-    *, column: Column, results: Sequence[TaskScore], samples: int, is_declared: bool = False
+    *, column: Column, results: Sequence[TaskScore], samples: int, is_deterministic: bool = False
 ) -> Interval | None:
     """Mean and interval of a column; None if no task counts.
 
@@ -175,39 +175,43 @@ def interval_of(
         column: the column.
         results: results of tasks.
         samples: number of samples of an executed task.
-        is_declared: whether the planner is declared, or known, to answer equal requests alike.
+        is_deterministic: whether the planner answers equal requests alike.
     """
-    counting = _counting(column=column, results=results)
-    if not counting:
+    values = [value for value in counted(column=column, results=results) if value is not None]
+    if not values:
         return None
-    repeated = repeated_scores(column=column, results=results, is_declared=is_declared)
-    lower = _interval(column=column, counting=counting, samples=samples, repeated=repeated)
-    if not has_undecided(column=column, results=results):
-        return lower
-    upper = _counting(column=column, results=results, upper=True)
-    return replace(lower, high=_interval(column=column, counting=upper, samples=samples, repeated=repeated).high)
+    table, upper = table_of(column=column, results=results, samples=samples), None
+    if table is None:
+        return Interval(mean=fsum(values) / len(values), low=None, high=None, count=len(values))
+    if has_undecided(column=column, results=results):
+        upper = table_of(column=column, results=results, samples=samples, upper=True)
+    counts = ~np.isnan(table).any(axis=1)
+    return interval_of_table(
+        column=column,
+        table=table[counts],
+        strata=[result.metric for result, known in zip(results, counts.tolist(), strict=True) if known],
+        repeated=repeated_scores(column=column, results=results, is_deterministic=is_deterministic),
+        upper=None if upper is None else upper[counts],
+    )
 
 
-def repeated_scores(
-    *, column: Column, results: Sequence[TaskScore], is_declared: bool = False, upper: bool = False
-) -> RepeatedScores:
+def repeated_scores(*, column: Column, results: Sequence[TaskScore], is_deterministic: bool = False) -> RepeatedScores:
     """The values of a column in all runs of the tasks that were asked again (`TaskScore.further`).
 
     Args:
         column: the column.
         results: results of the first run of all tasks.
-        is_declared: whether the planner is declared, or known, to answer equal requests alike.
-        upper: whether undecided tasks count as the better value instead of 0.
+        is_deterministic: whether the planner answers equal requests alike.
     """
     factors = _factors(column=column, results=results)
     by_task = {}
     for result in results if factors is not None else ():
-        values = [_value(column=column, result=run, upper=upper) for run in (result, *result.further)]
+        values = [_value(column=column, result=run) for run in (result, *result.further)]
         known = tuple(value for value in values if value is not None)
         if values[0] is not None and len(known) > 1:
             factor = (factors or {}).get(result.metric, 1.0)
             by_task[result.task] = tuple(value * factor for value in known)
-    return RepeatedScores(by_task, is_declared=is_declared, bounds=column.bounds)
+    return RepeatedScores(by_task, is_deterministic=is_deterministic, bounds=column.bounds)
 
 
 def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
@@ -215,40 +219,6 @@ def has_undecided(*, column: Column, results: Iterable[TaskScore]) -> bool:
     return bool(column.undecided) and any(
         result.outcome is Outcome.SCORED and result.indicators.get(column.undecided, 0.0) > 0 for result in results
     )
-
-
-def _counting(*, column: Column, results: Sequence[TaskScore], upper: bool = False) -> list[tuple[float, TaskScore]]:
-    """The results that count in a column, with their values."""
-    values = counted(column=column, results=results, upper=upper)
-    return [(value, result) for value, result in zip(values, results, strict=True) if value is not None]
-
-
-def _interval(
-    *, column: Column, counting: Sequence[tuple[float, TaskScore]], samples: int, repeated: RepeatedScores
-) -> Interval:
-    values = [value for value, _ in counting]
-    if column.interval is IntervalMethod.WILSON:
-        return wilson(successes=round(sum(values)), total=len(values))
-    if not column.interval.over_scenes:
-        return mean_of_tasks(values, bounds=column.bounds)
-    results = [result for _, result in counting]
-    table = by_sample(column=column, results=results, samples=samples)
-    if table is None:
-        return Interval(mean=fsum(values) / len(values), low=None, high=None, count=len(values))
-    if column.interval is IntervalMethod.FIXED_TASKS:
-        estimate = fixed_tasks(table, bounds=column.bounds)
-        return with_runs_of(estimate, scores=table, repeated=repeated).interval
-    return sampled_tasks(table, strata=[result.metric for result in results], bounds=column.bounds).interval
-
-
-def by_sample(*, column: Column, results: Sequence[TaskScore], samples: int) -> Matrix | None:
-    """The values of results in a column, of shape (tasks, samples).
-
-    None if a result does not count, or if a plan was executed on another number of samples.
-    """
-    rows = counted_by_sample(column=column, results=results, samples=samples)
-    known = [row for row in rows if row is not None and len(row) == samples]
-    return np.array(known, dtype=np.float64) if len(known) == len(rows) else None
 
 
 def indicators_of_samples(record: ResultRecord) -> dict[str, list[float]]:
@@ -297,7 +267,7 @@ def scores_of_samples(record: ResultRecord) -> tuple[float, ...]:
 
 
 def metrics_of_runs(
-    *, columns: Iterable[Column], runs: Sequence[Sequence[TaskScore]], samples: int, is_declared: bool = False
+    *, columns: Iterable[Column], runs: Sequence[Sequence[TaskScore]], samples: int, is_deterministic: bool = False
 ) -> dict[str, JsonValue]:
     """Means with 95 % intervals over several runs, in the format of `summarise`.
 
@@ -308,11 +278,11 @@ def metrics_of_runs(
         columns: columns of the suite.
         runs: the results of each run; tasks that do not count in every run are omitted.
         samples: number of samples of an executed task.
-        is_declared: whether the planner is declared, or known, to answer equal requests alike.
+        is_deterministic: whether the planner answers equal requests alike.
     """
     metrics: dict[str, JsonValue] = {}
     for column in columns:
-        mean = _interval_of_runs(column=column, runs=runs, samples=samples, is_declared=is_declared)
+        mean = _interval_of_runs(column=column, runs=runs, samples=samples, is_deterministic=is_deterministic)
         if mean is not None:
             metrics[column.key] = {"mean": mean.mean, "low": mean.low, "high": mean.high, "tasks": mean.count}
     return metrics
@@ -364,9 +334,10 @@ def score_tables(
 
 
 def repeated_in_runs(
-    *, column: Column, runs: Sequence[Sequence[TaskScore]], is_declared: bool = False
+    *, column: Column, runs: Sequence[Sequence[TaskScore]], is_deterministic: bool = False
 ) -> RepeatedScores:
-    """The values of a column in whole runs, of which a row shows the mean."""
+    """The values of a column in whole runs, of which a row shows the mean. A planner whose runs score differently is
+    not deterministic, whatever the further runs of each show."""
     values = [counted(column=column, results=run) for run in runs]
     by_task: dict[str, list[float]] = {}
     for run, own in zip(runs, values, strict=True):
@@ -374,11 +345,12 @@ def repeated_in_runs(
             if value is not None:
                 by_task.setdefault(result.task, []).append(value)
     known = {task: tuple(own) for task, own in by_task.items() if len(own) > 1 and len(own) == len(runs)}
-    return RepeatedScores(known, is_declared=is_declared, shown=len(runs), bounds=column.bounds)
+    are_equal = is_deterministic and not any(map(differ, known.values()))
+    return RepeatedScores(known, is_deterministic=are_equal, shown=len(runs), bounds=column.bounds)
 
 
 def _interval_of_runs(
-    *, column: Column, runs: Sequence[Sequence[TaskScore]], samples: int, is_declared: bool
+    *, column: Column, runs: Sequence[Sequence[TaskScore]], samples: int, is_deterministic: bool
 ) -> Interval | None:
     by_task = [{result.task: result for result in run} for run in runs]
     means = mean_table(column=column, runs=by_task, samples=samples)
@@ -388,12 +360,12 @@ def _interval_of_runs(
     if any(has_undecided(column=column, results=run) for run in runs):
         highest = mean_table(column=column, runs=by_task, samples=samples, upper=True)
         upper = np.stack(list(highest.values()))
-    repeated = repeated_in_runs(column=column, runs=runs, is_declared=is_declared)
+    repeated = repeated_in_runs(column=column, runs=runs, is_deterministic=is_deterministic)
     strata = [by_task[0][task].metric for task in means]
-    return interval_of_means(column=column, table=table, strata=strata, upper=upper, repeated=repeated)
+    return interval_of_table(column=column, table=table, strata=strata, upper=upper, repeated=repeated)
 
 
-def interval_of_means(
+def interval_of_table(
     *,
     column: Column,
     table: Matrix,
@@ -401,13 +373,13 @@ def interval_of_means(
     repeated: RepeatedScores,
     upper: Matrix | None = None,
 ) -> Interval:
-    """Mean and interval of values that are averaged over runs.
+    """Mean and interval of the values of tasks, which may be means over runs.
 
     Args:
         column: the column.
         table: (tasks, samples), one sample for judged plans, without NaN; undecided tasks count 0.
         strata: the metric of each task.
-        repeated: the values in each run.
+        repeated: what is known about the runs.
         upper: the same with undecided tasks counted as the better value; None if every task is decided.
     """
     if column.interval is IntervalMethod.FIXED_TASKS:

@@ -13,6 +13,8 @@ of S strata (n_s tasks, weight n_s / T) and K scenes, the variance of the mean i
 Runs of a planner that may answer otherwise vary between tasks, so that the second variance contains theirs. The first
 does not: `with_runs_of` adds what `runs.py` estimates from tasks that were asked again.
 
+One task alone says nothing about the variance in its stratum: strata of one task are pooled (`pooled_strata`).
+
 The second is the closed form of resampling tasks and scenes independently (Owen, The Pigeonhole Bootstrap, Annals of
 Applied Statistics 1(2), 2007; Cameron, Gelbach and Miller, Robust Inference with Multiway Clustering, JBES 29(2), 2011,
 equation 2.11). Intervals use Student's t with the degrees of freedom of Satterthwaite (Biometrics Bulletin 2(6), 1946).
@@ -171,13 +173,12 @@ def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNI
 
     Args:
         scores: (tasks, scenes), without NaN.
-        strata: stratum of each task; the share of each stratum is fixed. A stratum of one task contributes no variance
-            between tasks.
+        strata: stratum of each task; the share of each stratum is fixed.
         bounds: bounds of a score.
     """
     tasks, scenes = _shape(scores)
     between, rest, df_tasks = 0.0, 0.0, 0.0
-    names = np.asarray(strata)
+    names = pooled_strata(strata)
     for name in np.unique(names):
         members = scores[names == name]
         share = (len(members) / tasks) ** 2
@@ -198,6 +199,22 @@ def sampled_tasks(scores: Matrix, *, strata: Sequence[str], bounds: Bounds = UNI
         enough=are_enough(tasks=tasks, scenes=scenes, method=IntervalMethod.SAMPLED_TASKS),
         bounds=bounds,
     )
+
+
+def pooled_strata(strata: Sequence[str]) -> NDArray[np.int_]:
+    """A number for the stratum of each task, where the strata of one task are one stratum; a single such stratum is
+    pooled with the next smallest.
+
+    The variance is then too large by what separates the pooled strata (collapsed strata: Cochran, Sampling Techniques,
+    section 5A.12); without pooling it would lack theirs altogether.
+    """
+    kinds, numbers = np.unique(np.asarray(strata, dtype=str), return_inverse=True)
+    counts = np.bincount(numbers)
+    order = np.argsort(counts, kind="stable")
+    alone = order[: max(int((counts == 1).sum()), 2 if 1 in counts else 0)]
+    merged = np.arange(len(kinds))
+    merged[alone] = alone.min(initial=0)
+    return merged[numbers]
 
 
 def _shape(scores: Matrix) -> tuple[int, int]:

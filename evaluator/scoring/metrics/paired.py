@@ -21,6 +21,7 @@ from evaluator.scoring.metrics.crossed import (
     Matrix,
     are_enough,
     fixed_tasks,
+    pooled_strata,
     sampled_tasks,
     sign_p_value,
 )
@@ -390,13 +391,14 @@ def _block(
     return differences, np.where(np.isnan(runs[0]), np.nan, p_values)
 
 
-def _sampled_tasks(*, first: Matrix, second: Matrix, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
+def _sampled_tasks(*, first: Matrix, second: Matrix, strata: Sequence[str]) -> tuple[Matrix, Matrix]:
     """Variance and degrees of freedom of each pair's difference, as in `crossed.sampled_tasks`."""
     _, tasks, scenes = first.shape
     between = np.zeros((len(first), len(second)))
     rest, df_tasks = between.copy(), between.copy()
-    for name in sorted(set(strata)):
-        members = strata == name
+    pooled = pooled_strata(strata)
+    for name in np.unique(pooled):
+        members = pooled == name
         count = int(members.sum())
         if count < 2:
             continue

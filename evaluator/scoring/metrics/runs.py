@@ -16,7 +16,7 @@ distribution would stand for a variance without an upper bound, which that of sc
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import comb
 
@@ -25,12 +25,8 @@ import numpy as np
 from evaluator.scoring.metrics.statistics import UNIT, Bounds, Interval, mean_of_tasks
 from evaluator.scoring.metrics.student import Array, critical_value, two_sided_p_values
 
-RUNS = 3
-"""Runs of a task that is asked again, the first one included, unless the planner's owner wants more."""
-SHARE = 10
-"""One task in this many is asked again."""
-_SAME = 1e-9
-"""Tolerance for scores that were added in another order."""
+_SAME = 1e-6
+"""Largest difference of equal scores, which are published with six decimals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +35,9 @@ class RepeatedScores:
 
     by_task: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """The scores of each run of a task, the first one included, at least two. The tasks are a random sample of all."""
-    is_declared: bool = False
-    """Whether the planner is declared to answer equal requests alike, or is known to."""
+    is_deterministic: bool = False
+    """Whether runs add no variance. It is known from the answers, not from the scores: another device may score the
+    same answer otherwise."""
     shown: int = 1
     """Number of runs that the row's value of a task is the mean of."""
     bounds: Bounds = UNIT
@@ -49,25 +46,6 @@ class RepeatedScores:
     def __post_init__(self) -> None:
         if any(len(scores) < 2 for scores in self.by_task.values()):
             raise ValueError("a task that was asked again has the scores of at least two runs")
-
-    @property
-    def is_contradicted(self) -> bool:
-        """Whether tasks that were asked again scored otherwise, although the planner is declared to answer alike."""
-        return self.is_declared and self._differ
-
-    @property
-    def is_deterministic(self) -> bool:
-        """Whether runs add no variance: it is declared, and no further run says otherwise."""
-        return self.is_declared and not self._differ
-
-    @property
-    def is_single(self) -> bool:
-        """Whether nothing is known about further runs: one run of a planner that may answer otherwise."""
-        return not self.by_task and not self.is_declared
-
-    @property
-    def _differ(self) -> bool:
-        return any(max(scores) - min(scores) > _SAME for scores in self.by_task.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +207,11 @@ def pass_hat(repeated: RepeatedScores, *, k: int) -> Interval | None:
         return None
     estimates = [comb(int(sum(scores)), k) / comb(len(scores), k) for scores in runs if len(scores) >= k]
     return mean_of_tasks(estimates) if estimates else None
+
+
+def differ(scores: Sequence[float]) -> bool:
+    """Whether runs of a task score differently."""
+    return max(scores) - min(scores) > _SAME
 
 
 def _different_pairs(scores: tuple[float, ...]) -> float:

@@ -11,6 +11,7 @@ from django.core.paginator import Page, Paginator
 from django.urls import reverse
 
 from evaluator.core.suites import base
+from evaluator.reliability.further_runs import Claim, Verdict
 from evaluator.scoring.board_sentences import RankedRow, Sentence, remarks, sentences
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import decider_words, ranged, undecided_notes
@@ -247,9 +248,12 @@ def _why_missing(metric: Mapping[str, Any]) -> str:
 
 def asked_in_words(asked: Mapping[str, Any]) -> str:
     """What a row must say of how often its planner was asked; empty where further runs say enough."""
-    return {"one_run": "asked once, may vary", "contradicted": "varies, declared not to"}.get(
-        asked.get("verdict", ""), ""
-    )
+    claim, verdict = Claim(asked.get("claim", "")), asked.get("verdict")
+    if verdict == Verdict.ONE_RUN:
+        return "asked once, may vary" if claim is Claim.NONE else "asked once, not checked"
+    if verdict == Verdict.CONTRADICTED:
+        return "varies, declared not to" if claim is Claim.DECLARED else "varies, but does not sample"
+    return ""
 
 
 def runs_in_words(runs: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from evaluator.core.suites.base import IntervalMethod
 from evaluator.scoring.metrics.undecided import ranged
-from evaluator.scoring.uncertainty import in_sentences
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.eligible import published
+from leaderboard.boards.ranking import margins_in_words
 from leaderboard.boards.services import latest_snapshot, ranked_evaluations
+from leaderboard.catalog.library import judges_otherwise
 from leaderboard.causes.counting import BoardCauses, CauseCell, causes_of_rows
 from leaderboard.evaluations.models import Evaluation, conditions_of_board
 from leaderboard.platform.http.caching import tagged_page
@@ -63,12 +63,16 @@ def row(request: HttpRequest, suite: str, evaluation: UUID) -> HttpResponse:
 
 
 def _margins(evaluation: Evaluation) -> list[str]:
-    """What the score of a row depends on, as sentences; empty on boards from before planners were asked again."""
     snapshot = latest_snapshot(suite=evaluation.suite, conditions=conditions_of_board(evaluation))
     rows = () if snapshot is None else content_of(snapshot).rows
-    value = next((row.get("uncertainty") for row in rows if row["evaluation"] == str(evaluation.pk)), None)
-    is_fixed = evaluation.suite.ranking_column.interval is IntervalMethod.FIXED_TASKS
-    return in_sentences(value, is_fixed=is_fixed) if value else []
+    return margins_in_words(
+        rows=rows,
+        evaluation=str(evaluation.pk),
+        column=evaluation.suite.ranking_column,
+        has_present_judge=not judges_otherwise(
+            suite=evaluation.suite, profile=evaluation.profile, rules=evaluation.profile_digest
+        ),
+    )
 
 
 def _most(causes: BoardCauses) -> list[CauseShare]:

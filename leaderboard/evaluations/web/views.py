@@ -13,6 +13,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from leaderboard.boards.contents import content_of
+from leaderboard.boards.ranking import margins_in_words
 from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
 from leaderboard.catalog.library import TryLaterError, judges_otherwise
 from leaderboard.evaluations import states
@@ -81,6 +82,7 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     board = content_of(sharing.snapshot).rows if sharing.snapshot is not None else ()
     if board and can_be_compared(evaluation):
         offered = best_of_rows(rows=board, evaluation=evaluation)
+    is_judged_otherwise = evaluation.state == EvaluationState.COMPLETED and _is_judged_otherwise(evaluation)
     context = {
         **_names(evaluation),
         "page": evaluation_page(
@@ -96,9 +98,15 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
         "verification": verification_panel(evaluation),
         "sharing": sharing,
         "runs": runs_panel(evaluation),
+        "margins": margins_in_words(
+            rows=board,
+            evaluation=str(evaluation.pk),
+            column=evaluation.suite.ranking_column,
+            has_present_judge=not is_judged_otherwise,
+        ),
         "reliability": reliability_panel(evaluation, acts=acts),
         "offered": offered,
-        "is_judged_otherwise": evaluation.state == EvaluationState.COMPLETED and _is_judged_otherwise(evaluation),
+        "is_judged_otherwise": is_judged_otherwise,
         "log": tuple(tail(evaluation)) if may_read(user=request.user, evaluation=evaluation) else None,
     }
     response = for_readers_of(evaluation.submission, response=render(request, "evaluations/detail.html", context))

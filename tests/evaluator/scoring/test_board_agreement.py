@@ -185,7 +185,8 @@ class TestHeadroom:
         ranked = [RankedRow(name="P1", rank=1, mean=0.95)]
         summary = BoardSummary(leaders=1, headroom=found)
         assert plain(remarks(summary=summary, rows=ranked, columns=COLUMNS)[-1], rows=ranked) == (
-            "Without understanding the requests, regex scores 0.700, and gold plans 0.900: the headroom is 0.200."
+            "The shortcut regex scores 0.700 without understanding the requests, and gold plans score 0.900: "
+            "the headroom is 0.200."
         )
 
     def test_the_newest_row_counts_and_a_floor_may_be_the_best(self) -> None:

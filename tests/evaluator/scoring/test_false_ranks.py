@@ -85,7 +85,7 @@ class TestRunsOfOnePlannerOnAFixedList:
 
     def test_single_runs_of_a_planner_that_may_answer_otherwise_are_not_ranked(self) -> None:
         scores, _ = self.scores(np.random.default_rng(1), wavering=0.1, chance=0.5, rows=3)
-        runs = [RepeatedScores(), RepeatedScores(is_declared=True), RepeatedScores(is_declared=True)]
+        runs = [RepeatedScores(), RepeatedScores(is_deterministic=True), RepeatedScores(is_deterministic=True)]
         scores[2] *= 0.5
         tests = pair_tests(scores, method=IntervalMethod.FIXED_TASKS, strata=STRATA, repeated=runs)
         assert rank_ranges(tests) == [None, RankRange(1, 2), RankRange(2, 3)]
@@ -98,7 +98,7 @@ class TestRunsOfOnePlannerOnAFixedList:
 
     def test_tests_of_whole_boards_are_those_of_single_pairs(self) -> None:
         scores, runs = self.scores(np.random.default_rng(4), wavering=0.3, chance=0.8, rows=6)
-        runs[2] = RepeatedScores(is_declared=True)
+        runs[2] = RepeatedScores(is_deterministic=True)
         tests = pair_tests(scores, method=IntervalMethod.FIXED_TASKS, strata=STRATA, repeated=runs)
         rounded = np.round(scores, 6)
         for one, other in combinations(range(6), 2):
@@ -140,7 +140,7 @@ class TestABetterPlanner:
 
     TASKS, SCENES = 300, 16
 
-    def found(self, *, noise: float, is_declared: bool, boards: int) -> tuple[float, float]:
+    def found(self, *, noise: float, is_deterministic: bool, boards: int) -> tuple[float, float]:
         """How often the better one is told apart from another, and boards on which equal ones are."""
         rng, found, wrong = np.random.default_rng(3), 0.0, 0
         places = np.random.default_rng(4).permutation(self.TASKS) / self.TASKS
@@ -153,8 +153,8 @@ class TestABetterPlanner:
             scores = first[:, :, None] * (0.85 + effects)
             height = np.full(self.TASKS, 0.85)
             runs = [
-                RepeatedScores(is_declared=True)
-                if is_declared
+                RepeatedScores(is_deterministic=True)
+                if is_deterministic
                 else asked_again(rng, first=own * height, chances=chance, height=height)
                 for own, chance in zip(first, chances, strict=True)
             ]
@@ -166,16 +166,16 @@ class TestABetterPlanner:
             wrong += bool((adjusted[1:, 1:] < LEVEL)[np.triu_indices(ROWS - 1, k=1)].any())
         return found / boards, wrong / boards
 
-    @pytest.mark.parametrize("is_declared", [True, False])
-    def test_is_found_among_planners_that_answer_alike(self, is_declared: bool, full: bool) -> None:
-        found, wrong = self.found(noise=0.0, is_declared=is_declared, boards=300 if full else 15)
+    @pytest.mark.parametrize("is_deterministic", [True, False])
+    def test_is_found_among_planners_that_answer_alike(self, is_deterministic: bool, full: bool) -> None:
+        found, wrong = self.found(noise=0.0, is_deterministic=is_deterministic, boards=300 if full else 15)
         assert found >= 0.91
         assert wrong == 0.0
 
     @pytest.mark.parametrize(("noise", "least"), [(0.005, 0.7), (0.01, 0.45), (0.02, 0.2)])
     def test_is_found_less_often_the_more_planners_waver(self, noise: float, least: float, full: bool) -> None:
         boards = 300 if full else 15
-        found, wrong = self.found(noise=noise, is_declared=False, boards=boards)
+        found, wrong = self.found(noise=noise, is_deterministic=False, boards=boards)
         assert found >= least
         assert wrong <= most_false(boards)
 
@@ -185,7 +185,7 @@ def test_gold_and_empty_plans_are_told_apart_on_ten_scenes() -> None:
     rng = np.random.default_rng(5)
     means = np.array([0.9, 0.8, 0.8, 0.75, 0.7, 0.7, 0.6, 0.17])[:, None, None]
     scores = means + rng.normal(0.0, 0.01, (8, 1, 10)) + rng.normal(0.0, 0.05, (8, 185, 10))
-    declared = [RepeatedScores(is_declared=True)] * 8
+    declared = [RepeatedScores(is_deterministic=True)] * 8
     found = rank_ranges(pair_tests(scores, method=IntervalMethod.FIXED_TASKS, strata=STRATA, repeated=declared))
     assert found[0] == RankRange(1, 1)
     assert found[-1] == RankRange(8, 8)

@@ -1,5 +1,7 @@
 """Further runs: tasks drawn when the first run has ended, queued like any evaluation, and waited for."""
 
+from html import unescape
+
 import pytest
 from django.urls import reverse
 
@@ -203,7 +205,7 @@ def test_the_row_and_the_signed_results_have_the_further_runs():
     )
 
 
-def test_the_margin_of_the_runs_is_in_the_row_and_follows_from_the_signed_results():
+def test_the_margin_of_the_runs_is_in_the_row_and_on_the_page_and_follows_from_the_signed_results(client):
     evaluation = run(entered())
     for number, one in enumerate(evaluation.further_runs):
         run(one, score=0.25 + 0.5 * number)
@@ -213,6 +215,9 @@ def test_the_margin_of_the_runs_is_in_the_row_and_follows_from_the_signed_result
     assert margins["flips"]["mean"] == pytest.approx(1.0)
     # Of each task asked again the variance is 0.0625; one task more counts 0.25.
     assert margins["runs"] > 1.96 * ((0.0625 * 10 + 0.25) / 11 / 100) ** 0.5
+    page = client.get(reverse("evaluations:detail", args=[evaluation.pk])).content.decode()
+    assert f"The same planner again: ± {margins['runs']:.3f} (10 tasks asked at least 3 times)." in unescape(page)
+    assert "Two runs of a task score differently in 100 %" in page
     report = verified(f"/boards/{evaluation.suite.slug}/")
     # The fake evaluator of these tests has no intervals: only its means follow from the results.
     assert [text for text in mismatches(report) if "the interval of overall" not in text] == []

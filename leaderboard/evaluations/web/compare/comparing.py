@@ -130,7 +130,7 @@ def scores_of(
     metrics: Sequence[Column],
     tasks: Sequence[TaskRow],
     results: Mapping[int, TaskScore],
-    is_alike: bool | None = None,
+    is_deterministic: bool | None = None,
 ) -> Scores:
     """Arrange the results of one evaluation, keyed by the task's primary key, in the suite's order.
 
@@ -138,7 +138,7 @@ def scores_of(
         metrics: the suite's columns.
         tasks: of the suite.
         results: with those of further runs, if there are any.
-        is_alike: whether the planner is declared to answer alike and did; None: it is not recorded.
+        is_deterministic: whether the planner is declared to answer alike and did; None: it is not recorded.
     """
     places = [place for place, task in enumerate(tasks) if task.pk in results]
     scored = [results[tasks[place].pk] for place in places]
@@ -160,9 +160,9 @@ def scores_of(
             upper[metric.key][places] = np.array(counted(column=metric, results=scored, upper=True), dtype=np.float64)
     outcomes = tuple(str(results[task.pk].outcome) if task.pk in results else PENDING for task in tasks)
     repeated = {}
-    if is_alike is not None:
+    if is_deterministic is not None:
         repeated = {
-            metric.key: repeated_scores(column=metric, results=scored, is_declared=is_alike)
+            metric.key: repeated_scores(column=metric, results=scored, is_deterministic=is_deterministic)
             for metric in metrics
             if metric.interval is IntervalMethod.FIXED_TASKS
         }

@@ -10,7 +10,7 @@ from django.db.models import F, Func, JSONField, Value
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import Facet
 from evaluator.scoring.metrics.aggregate import TaskScore
-from evaluator.scoring.uncertainty import is_alike
+from evaluator.scoring.uncertainty import is_deterministic
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.hidden_data import NAME_OF_DATA, when_public
 from leaderboard.catalog.models import Suite
@@ -192,7 +192,7 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
     if any(metric.interval is IntervalMethod.FIXED_TASKS for metric in metrics):
         by_task, alike = _with_runs(by_task)
     scores = tuple(
-        scores_of(metrics=metrics, tasks=tasks, results=by_task[pk], is_alike=alike.get(pk)) for pk in pks
+        scores_of(metrics=metrics, tasks=tasks, results=by_task[pk], is_deterministic=alike.get(pk)) for pk in pks
     )  # fmt: skip
     return Comparison(
         metrics=metrics,
@@ -210,7 +210,7 @@ def _with_runs(
     """Results with those of further runs; and by evaluation, if it is recorded, whether its planner is declared to
     answer alike and did. Two queries."""
     reports = dict(Evaluation.runs.filter(pk__in=list(results)).values_list("pk", "summary__runs"))
-    alike = {pk: is_alike(report) for pk, report in reports.items() if report}
+    alike = {pk: is_deterministic(report) for pk, report in reports.items() if report}
     if not alike:
         return dict(results), {}
     further = with_further({pk: list(by_task.values()) for pk, by_task in results.items()})

@@ -6,7 +6,8 @@ import pytest
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import ABSTENTION, Column, IntervalMethod
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise_columns
-from evaluator.scoring.metrics.crossed import AnchorsError, fixed_tasks, normalised, sampled_tasks
+from evaluator.scoring.metrics.crossed import AnchorsError, fixed_tasks, normalised, pooled_strata, sampled_tasks
+from evaluator.scoring.metrics.paired import pair_tests, paired_test
 from evaluator.scoring.metrics.student import critical_value, two_sided_p
 
 
@@ -40,6 +41,27 @@ def test_what_differs_between_strata_does_not_widen_the_interval():
     scores = np.repeat(np.array([0.2] * 15 + [0.9] * 15)[:, None], 12, axis=1)
     assert sampled_tasks(scores, strata=["a"] * 15 + ["b"] * 15).error == pytest.approx(0, abs=1e-12)
     assert sampled_tasks(scores, strata=["a"] * 30).error > 0.05
+
+
+def test_strata_of_one_task_are_pooled_since_alone_they_would_show_no_variance():
+    """Half of the tasks have a metric of their own: the interval covers the mean over other tasks of these metrics."""
+    rng, strata, inside = np.random.default_rng(6), [*(str(task) for task in range(15)), *["m"] * 15], 0
+    assert len(set(pooled_strata(strata).tolist())) == 2
+    assert len(set(pooled_strata(["a", *["b"] * 3, *["c"] * 2]).tolist())) == 2
+    for _ in range(400):
+        scores = rng.normal(size=(30, 1)) + rng.normal(0, 0.1, size=(30, 8))
+        low, high = sampled_tasks(scores, strata=strata).interval.ends
+        inside += low <= 0 <= high
+    assert inside >= 370
+
+
+def test_pairs_of_rows_pool_strata_like_a_single_difference():
+    rng, strata = np.random.default_rng(7), ["a", *["b"] * 5, "c"]
+    scores = rng.random((2, 7, 6)).astype(np.float32)
+    tests = pair_tests(scores, method=IntervalMethod.SAMPLED_TASKS, strata=strata)
+    wide = np.round(scores.astype(np.float64), 6)
+    found = paired_test(wide[0] - wide[1], method=IntervalMethod.SAMPLED_TASKS, strata=strata)
+    assert tests.p_values[0, 1] == pytest.approx(found.p_value)
 
 
 def test_with_tasks_and_scenes_sampled_the_variances_add():

@@ -7,7 +7,7 @@ import pytest
 
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import Column
-from evaluator.scoring.metrics.aggregate import TaskScore, repeated_scores
+from evaluator.scoring.metrics.aggregate import TaskScore, repeated_in_runs, repeated_scores
 from evaluator.scoring.metrics.runs import (
     NO_VARIANCE,
     RepeatedScores,
@@ -29,18 +29,22 @@ def score(task: str, value: float, *further: float) -> TaskScore:
 
 class TestRepeatedScores:
     def test_a_single_run_of_a_planner_that_may_answer_otherwise_has_no_estimate(self) -> None:
-        assert RepeatedScores().is_single
         assert run_variance(RepeatedScores(), tasks=100) is None
 
-    def test_a_declared_planner_has_no_variance_unless_a_further_run_differs(self) -> None:
-        steady = RepeatedScores({"a": (1.0, 1.0), "b": (0.5, 0.5)}, is_declared=True)
-        wavering = RepeatedScores({"a": (1.0, 0.0), "b": (0.5, 0.5)}, is_declared=True)
-        assert run_variance(steady, tasks=100) == NO_VARIANCE
-        assert not steady.is_contradicted
-        assert wavering.is_contradicted
-        found = run_variance(wavering, tasks=100)
+    def test_equal_answers_add_no_variance_even_if_another_device_scores_them_otherwise(self) -> None:
+        scores = {"a": (1.0, 0.999), "b": (0.5, 0.5)}
+        assert run_variance(RepeatedScores(scores, is_deterministic=True), tasks=100) == NO_VARIANCE
+        found = run_variance(RepeatedScores(scores), tasks=100)
         assert found is not None
         assert found.variance > 0
+
+    def test_a_deterministic_planner_whose_whole_runs_differ_has_a_variance(self) -> None:
+        runs = [[score("a", 1.0), score("b", value)] for value in (0.0, 1.0)]
+        steady, wavering = (
+            repeated_in_runs(column=SCORE, runs=some, is_deterministic=True) for some in ([runs[0], runs[0]], runs)
+        )
+        assert run_variance(steady, tasks=2) == NO_VARIANCE
+        assert run_variance(wavering, tasks=2) != NO_VARIANCE
 
     def test_without_a_declaration_steady_answers_to_few_tasks_leave_a_variance(self) -> None:
         few, many = (

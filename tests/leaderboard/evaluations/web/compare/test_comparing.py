@@ -227,7 +227,7 @@ def test_a_difference_on_a_fixed_list_counts_the_runs_of_planners(alike, further
             )
             for place, task in enumerate(tasks)
         }  # fmt: skip
-        return scores_of(metrics=[FIXED], tasks=tasks, results=results, is_alike=alike)
+        return scores_of(metrics=[FIXED], tasks=tasks, results=results, is_deterministic=alike)
 
     (pair,) = compare(metrics=[FIXED], scores=[arranged(0, 0.45), arranged(1, 0.5)])
     (found,) = pair.differences
