@@ -48,6 +48,7 @@ from leaderboard.planners.models import CheckpointUpload, Planner, PlannerKind
 from leaderboard.platform.web import admin as operators
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.models import Job, JobState
+from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.models import Condition
@@ -55,6 +56,7 @@ from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from tests.evaluator.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
+from tests.fakes.planners import ClumsyPlanner
 from tests.leaderboard.boards.versions import make_version
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
@@ -66,7 +68,7 @@ from tests.leaderboard.evaluations.web.factories import (
 from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_submission, make_team
 from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
-from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation
+from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, run_evaluation
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server
 
@@ -167,6 +169,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     # First: running it sweeps, and would bring on what is to stay as it is.
     clumsy, awkward = (make_clumsy_evaluation(user=who, mistakes=how) for who, how in ((ada, MISTAKES), (bea, AWKWARD)))
     states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), **_with_grids(ada=ada, bea=bea)}
+    states |= _asked_again(ada=ada, bea=bea)
     register_suite(
         tool_suite(slug="tool100", title="Tool100", description="A suite without a row.", raw=toolmini_tasks()[:3])
     )
@@ -202,6 +205,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         "versioned": str(_versioned(bea).pk),
+        "repeated_task": states["further_run"].results.order_by("task__position")[0].task.key,
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],
         "worker_token": rows["queue_workertoken"], "personal_token": rows["queue_workertoken"],
@@ -358,6 +362,35 @@ def _with_findings(user: User) -> Evaluation:
     found = make_executed_evaluation(user=user)
     publish(found)
     return found
+
+
+def _asked_again(*, ada: User, bea: User) -> dict[str, Evaluation]:
+    """Planners on the board of toolmini that answer otherwise when they are asked again: one that may, one that is said
+    to be deterministic, and one whose further runs wait; with the anchors of a headroom."""
+    tasks = [task.key for task in suite_of("toolmini").tasks]
+    for anchor, mistaken in (("gold", ()), ("bag-of-words", tasks[::2])):
+        mistakes = dict.fromkeys(mistaken, "nothing")
+        make_clumsy_evaluation(user=bea, name=f"{anchor} of toolmini", bundled_name=anchor, mistakes=mistakes)
+    with override_settings(FURTHER_RUNS=2):
+        repeated = make_clumsy_evaluation(
+            user=ada, name="moody", bundled_name="random-valid", mistakes=dict.fromkeys(tasks[::3], "garbage")
+        )
+        contradicted = make_clumsy_evaluation(user=bea, name=LONG_NAME, mistakes={})
+        waiting = make_clumsy_evaluation(user=ada, name="asked soon", bundled_name="random-valid", mistakes={})
+        for evaluation in (repeated, contradicted):
+            while run := evaluation.further_runs.exclude(state=EvaluationState.COMPLETED).first():
+                mistakes = dict.fromkeys(tasks[run.repetition % 2 :: 2], "false")
+                ended = run_evaluation(run, planner=ClumsyPlanner(suite=suite_of("toolmini"), mistakes=mistakes))
+                assert ended.state == EvaluationState.COMPLETED, ended.reason_text
+                sweep()
+            evaluation.refresh_from_db()
+            assert evaluation.state == EvaluationState.COMPLETED, evaluation.reason_text
+    return {
+        "repeated": repeated,
+        "further_run": repeated.further_runs[0],
+        "contradicted": contradicted,
+        "asked_again": waiting,
+    }
 
 
 def _with_grids(*, ada: User, bea: User) -> dict[str, Evaluation]:

@@ -79,9 +79,15 @@ def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
     return evaluation
 
 
-def make_clumsy_evaluation(*, user: User | None = None, mistakes: Mapping[str, str] = MISTAKES) -> Evaluation:
+def make_clumsy_evaluation(
+    *,
+    user: User | None = None,
+    mistakes: Mapping[str, str] = MISTAKES,
+    name: str = "clumsy",
+    bundled_name: str = "controlllm/adaptive",
+) -> Evaluation:
     """A published evaluation of a planner that makes these mistakes."""
-    ranked = {"name": "clumsy", "bundled_name": "controlllm/adaptive"}
-    evaluation = make_submission(suite=make_toolmini(), user=user, **ranked).evaluations.get()
+    submission = make_submission(suite=make_toolmini(), user=user, name=name, bundled_name=bundled_name)
+    evaluation = submission.evaluations.get()
     planner = ClumsyPlanner(suite=suite_of("toolmini"), mistakes=dict(mistakes))
     return run_evaluation(evaluation, planner=planner)
