@@ -185,7 +185,7 @@ def interval_of(
         return Interval(mean=fsum(values) / len(values), low=None, high=None, count=len(values))
     if has_undecided(column=column, results=results):
         upper = table_of(column=column, results=results, samples=samples, upper=True)
-    counts = ~np.isnan(table).any(axis=1)
+    counts = np.asarray(~np.isnan(table).any(axis=1))
     return interval_of_table(
         column=column,
         table=table[counts],

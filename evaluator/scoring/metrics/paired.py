@@ -391,12 +391,12 @@ def _block(
     return differences, np.where(np.isnan(runs[0]), np.nan, p_values)
 
 
-def _sampled_tasks(*, first: Matrix, second: Matrix, strata: Sequence[str]) -> tuple[Matrix, Matrix]:
+def _sampled_tasks(*, first: Matrix, second: Matrix, strata: NDArray[np.object_]) -> tuple[Matrix, Matrix]:
     """Variance and degrees of freedom of each pair's difference, as in `crossed.sampled_tasks`."""
     _, tasks, scenes = first.shape
     between = np.zeros((len(first), len(second)))
     rest, df_tasks = between.copy(), between.copy()
-    pooled = pooled_strata(strata)
+    pooled = pooled_strata(strata.tolist())
     for name in np.unique(pooled):
         members = pooled == name
         count = int(members.sum())
