@@ -11,6 +11,7 @@ from evaluator.core.commands.listing import Listing
 from evaluator.core.commands.options import JsonFlag, OutputFile
 from evaluator.core.commands.usage import chosen_suite, log, out, usage_error, write_bytes, write_json
 from evaluator.core.suites.audits import MOST_POINTS, Audit, AuditedAttack, published_file
+from evaluator.core.suites.base import Suite
 from evaluator.episodes.base import SettingError
 from evaluator.episodes.options import ExecutionSettings, setting_of
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def audit(
-    suite: Annotated[str, typer.Argument(help="Slug of a suite.")],
+    suite: Annotated[str, typer.Argument(help="Slug of a suite.")] = "",
     is_quick: Annotated[bool, typer.Option("--quick", help="Few tasks, and no slow attacks.")] = False,
     tasks: Annotated[int, typer.Option(min=0, help="Number of tasks, drawn by --seed; 0: as many as usual.")] = 0,
     samples: Annotated[int, typer.Option(min=1, help="Data points per task where plans are executed.")] = 2,
@@ -30,6 +31,9 @@ def audit(
     is_published: Annotated[
         bool, typer.Option("--publish", help="Also write the audit where the pages of suites read it (docs/audit.md).")
     ] = False,
+    is_outdated: Annotated[
+        bool, typer.Option("--outdated", help="Instead of a suite: each whose published audit is not of today.")
+    ] = False,
     as_json: JsonFlag = False,
     output: OutputFile = None,
 ) -> None:
@@ -38,22 +42,39 @@ def audit(
     Attacks the hidden requests of suites that have any, drawn from a seed of the audit. Prints the best attack of each
     class, and its distance to the best floor in points. Exit code 0 if no class earns more than two points.
     """
-    chosen = chosen_suite(suite)
     if is_published and (is_quick or tasks):
         raise usage_error("--publish needs the whole audit, without --quick and --tasks")
+    if bool(suite) is is_outdated:
+        raise usage_error("name a suite, or give --outdated")
+    settings = ExecutionSettings(profile=profile, split="", samples=samples, device=device, store=store)
+    from evaluator.studies.audit.published import audited_suites, outdated
+
+    passes = True
+    for slug in [suite] if suite else [slug for slug in audited_suites() if outdated(slug)]:
+        chosen = chosen_suite(slug)
+        found = _measured(chosen, settings=settings, seed=seed, is_quick=is_quick, most_tasks=tasks or None)
+        _report(found, is_published=is_published, as_json=as_json, output=output)
+        passes = passes and found.passes
+    if not passes:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _measured(suite: Suite, *, settings: ExecutionSettings, seed: int, is_quick: bool, most_tasks: int | None) -> Audit:
     from evaluator.studies.audit.measuring import audit as measured
 
-    settings = ExecutionSettings(profile=profile, split="", samples=samples, device=device, store=store)
     try:
-        found = measured(
-            suite=chosen, setting=setting_of(settings), seed=seed, is_quick=is_quick, most_tasks=tasks or None,
+        return measured(
+            suite=suite, setting=setting_of(settings), seed=seed, is_quick=is_quick, most_tasks=most_tasks,
             listener=_say,
         )  # fmt: skip
     except SettingError as error:
         raise usage_error(error) from None
+
+
+def _report(found: Audit, *, is_published: bool, as_json: bool, output: OutputFile) -> None:
     document = found.model_dump(mode="json")
     if is_published:
-        file = published_file(chosen.slug)
+        file = published_file(found.suite)
         write_bytes(to_json(document, indent=1) + b"\n", file=file)
         log.print(f"planarena: wrote {file}", markup=False, highlight=False, soft_wrap=True)
     write_json(document, printed=as_json, file=output)
@@ -64,7 +85,6 @@ def audit(
     if not found.passes and found.worst is not None:
         words = f"{found.worst.name} earns {found.worst.points:.1f} points, more than {MOST_POINTS:g}"
         log.print(f"planarena: {words}", markup=False, highlight=False, soft_wrap=True)
-        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 def tables(found: Audit) -> Iterator[Listing]:

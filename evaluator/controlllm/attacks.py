@@ -33,6 +33,10 @@ _ENDINGS = (
     "please", "in the picture", "same", "exactly", "the one", "that", "it", "as requested", "object", "main",
     "is shown", "of this kind", "etc", "and so on", "or similar", "same meaning", ", which means the same",
 )  # fmt: skip
+_KINDS = (
+    "animal", "vehicle", "person", "fruit", "food", "device", "machine", "furniture", "bag", "instrument", "container",
+)  # fmt: skip
+"""Words that are near many others, since the rules ask the network about no name without such a word."""
 _EDITS = 3
 """Words that are added to a wrong text, at most."""
 _KEPT = 4
@@ -90,7 +94,7 @@ def _additions(task: ToolTask, *, wanted: str) -> Sequence[str]:
     """What may be added to a wrong text: endings, and words of the request that are not wanted."""
     taken = set(base_forms(wanted))
     words = dict.fromkeys(re.findall(r"[^\W\d_]{3,}", without_names(task.text).lower()))
-    return [*_ENDINGS, *(word for word in words if not set(base_forms(word)) & taken)]
+    return [*_ENDINGS, *_KINDS, *(word for word in words if not set(base_forms(word)) & taken)]
 
 
 class _Edited:

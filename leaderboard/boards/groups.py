@@ -11,8 +11,9 @@ from django.urls import reverse
 
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import Facet
+from evaluator.core.suites.hidden import LEAST_SHOWN
 from evaluator.scoring.metrics.aggregate import TaskScore, interval_of
-from evaluator.scoring.metrics.statistics import LEAST_VALUES, Interval
+from evaluator.scoring.metrics.statistics import Interval
 from leaderboard.boards.contents import BoardContent
 from leaderboard.boards.drawing.dot_plot import Band, Value, dot_plot
 from leaderboard.boards.drawing.picture import Picture
@@ -74,7 +75,7 @@ _groups: SharedCache[tuple[int, str, int], Groups] = SharedCache(maxsize=16)
 def best_by_group(*, suite: Suite, snapshot: Snapshot, content: BoardContent) -> Groups:
     """The groups of a snapshot's best planners; computed once per process, since published results do not change."""
     # While single tasks are withheld, small groups are withheld too.
-    least = LEAST_VALUES if withholds_tasks(reader=None, of=snapshot) else 1
+    least = LEAST_SHOWN if withholds_tasks(reader=None, of=snapshot) else 1
     key = (snapshot.pk, snapshot.digest, least)
     make = partial(_best_by_group, suite=suite, content=content, samples=snapshot.samples, least=least)
     return _groups.get_or_make(key, make)

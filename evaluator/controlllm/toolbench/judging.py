@@ -17,7 +17,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import plain_words, words_of
 from evaluator.controlllm.toolbench.meaning.questions import left_over
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
-from evaluator.controlllm.toolbench.meaning.words import names_thing
+from evaluator.controlllm.toolbench.meaning.words import are_near, may_mean, names_thing
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
 from evaluator.core.planner import MAX_ALTERNATIVES
@@ -239,13 +239,23 @@ def _is_withheld(pair: Pair, *, request: str) -> bool:
 
 
 def shares_nothing(pair: Pair) -> bool:
-    """Whether a name has no noun, or another text has no word and no ask in common with what is wanted: the network has
-    not learned from such texts, and takes some of them for anything ("It is the same")."""
+    """Whether a name has no noun, that of an object no word that may mean what is wanted or is of its kind, or another
+    text no word and no ask in common with what is wanted: the network has not learned from such texts, and takes some
+    of them for anything ("It is the same", "some turnips")."""
     if pair.kind in {"object", "action"}:
-        return not any(names_thing(word) for word in base_forms(pair.given))
+        words = base_forms(pair.given)
+        is_named = pair.kind == "action" or any(_may_name(word, wanted=pair.wanted) for word in words)
+        return not (is_named and any(names_thing(word) for word in words))
     wanted, given = frame_of(pair.wanted), frame_of(pair.given)
     missing, _ = left_over(wanted.content, given.content)
     return len(missing) == len(wanted.content) and wanted.asks.isdisjoint(given.asks)
+
+
+def _may_name(word: str, *, wanted: str) -> bool:
+    """Whether a word may stand for one of those that name what is wanted."""
+    if word in plain_words() | words_of_prompts():
+        return False
+    return any(word == other or may_mean(word, other) or are_near(word, other) for other in base_forms(wanted))
 
 
 def _names_thing_for_all(pair: Pair, *, request: str) -> bool:

@@ -76,6 +76,8 @@ class Audit(_Record):
     suite_version: str
     digest: str
     """Of the suite."""
+    rules: str
+    """Digest of the rules by which plans are judged and, where plans are executed, of the experts."""
     column: str
     """Key of the primary column."""
     split: str

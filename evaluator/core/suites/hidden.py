@@ -17,6 +17,8 @@ from evaluator.core.suites.base import Suite
 
 HIDDEN = "hidden"
 """Name of the split."""
+LEAST_SHOWN = 30
+"""While a season is open, sites show means of no smaller group of tasks."""
 _REQUESTS = "planarena requests/2"
 _COMMITMENT = "planarena season commitment/1"
 _DIGITS = 64

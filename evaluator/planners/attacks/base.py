@@ -22,6 +22,26 @@ class Knowledge(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFigure:
+    """The mean of a group of tasks, as sites show it while a season is open."""
+
+    tasks: frozenset[str]
+    """The ids by which planners are asked."""
+    mean: float
+    """Of the suite's primary column."""
+
+
+Figures = Sequence[GroupFigure]
+"""Of one evaluation: all tasks, and each group that is large enough."""
+
+
+def no_figures(planner: "Planner | TurnPlanner") -> Figures:
+    """`Target.practised` where nothing can be evaluated."""
+    del planner
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """What is attacked."""
 
@@ -34,6 +54,8 @@ class Target:
     """Keys of the tasks that count."""
     in_turns: bool
     executes: bool
+    practised: Callable[[Planner | TurnPlanner], Figures] = no_figures
+    """Evaluates a planner on these tasks, and returns what its owner then sees."""
 
     @property
     def is_hidden(self) -> bool:

@@ -7,7 +7,8 @@ from typing import Any
 
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import Plan, Step, plan_to_json
-from evaluator.core.suites.base import Task
+from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.planners.ablations import literals, with_texts
 from evaluator.planners.attacks.base import empty_plan
 
@@ -46,6 +47,15 @@ def plan_from(task: Task | None, *, request: PlannerRequest) -> dict[str, Any]:
     if task is None or task.gold is None:
         return empty_plan()
     return plan_to_json(renamed(task.gold, task=task, request=request))
+
+
+_CLOSED_SEED = "c" * 64
+
+
+def closed_season(suite: Suite) -> tuple[Task, ...]:
+    """The requests of a closed season, whose seed is published, in the order in which they were asked."""
+    closed = suite_on_split(suite=suite, split=HIDDEN, hidden_seed=_CLOSED_SEED)
+    return tuple(closed.asked(task.key for task in suite.tasks))
 
 
 class MostFrequent:

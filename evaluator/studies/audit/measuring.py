@@ -9,10 +9,10 @@ from evaluator.core.planner import Planner
 from evaluator.core.records import Outcome
 from evaluator.core.suites.audits import Audit, AuditedAttack, AuditedFlaw, AuditedFloor
 from evaluator.core.suites.base import Column, Suite
-from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, suite_on_split
+from evaluator.core.suites.hidden import HIDDEN, LEAST_SHOWN, HiddenSeed, suite_on_split
 from evaluator.core.turns import TurnPlanner
 from evaluator.episodes.base import Evaluator, Setting, episode_of
-from evaluator.planners.attacks.base import Attack, Knowledge, Target
+from evaluator.planners.attacks.base import Attack, Figures, GroupFigure, Knowledge, Target
 from evaluator.planners.attacks.floors import floors
 from evaluator.planners.bundled import GoldPlanner
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
@@ -71,6 +71,8 @@ def audit(
         public=suite, asked=asked, split=split, tasks=tuple(keys), in_turns=episode.in_turns, executes=episode.executes
     )
     measured = _Measured(evaluator, target=target, listener=listener)
+    target = replace(target, practised=measured.figures)
+    measured.target = target
     bottom = {knows: list(measured.floors(knows)) for knows in _knowledge(target)}
     found = tuple(
         AuditedFlaw(
@@ -84,7 +86,8 @@ def audit(
         for flaw in flaws()
     )  # fmt: skip
     return Audit(
-        suite=suite.slug, suite_version=suite.version, digest=suite.digest, column=measured.column.key, split=split,
+        suite=suite.slug, suite_version=suite.version, digest=suite.digest,
+        rules=episode.rules_digest(setting.profile), column=measured.column.key, split=split,
         tasks=len(keys), samples=setting.samples if suite.conditions.samples else 1,
         gold=measured.score("gold", planner=GoldPlanner(asked)), flaws=found,
         floors=tuple(floor for own in bottom.values() for floor in own),
@@ -107,7 +110,7 @@ class _Measured:
     """Scores planners on the tasks of an audit."""
 
     def __init__(self, evaluator: Evaluator, *, target: Target, listener: Callable[[Progress], object]) -> None:
-        self._evaluator, self._target, self._listener = evaluator, target, listener
+        self._evaluator, self.target, self._listener = evaluator, target, listener
         self.column = next(column for column in target.public.metrics if column.primary)
 
     def score(self, name: str, *, planner: "Planner | TurnPlanner") -> float:
@@ -115,28 +118,54 @@ class _Measured:
 
         A task without a score counts as a fault: a site ranks no evaluation before such tasks are faults, too.
         """
-        records = self._evaluator.run(planner=planner, tasks=self._target.tasks)  # type: ignore[arg-type]
-        results = sorted((TaskScore.of(record) for record in records), key=lambda result: result.task)
-        mean = _mean(self.column, results=results)
+        mean = _mean(self.column, results=self._results(planner))
         self._listener(Progress(name=name, score=mean))
         return mean
 
+    def figures(self, planner: "Planner | TurnPlanner") -> Figures:
+        """What the owner of an evaluation sees while a season is open: means of all tasks, and of large groups."""
+        results = self._results(planner)
+        asked = {task.key: task.asked_as or task.key for task in self.target.asked.tasks}
+        groups = [[result for result in results if result.task in keys] for keys in _groups(self.target)]
+        return [
+            GroupFigure(tasks=frozenset(asked[result.task] for result in group), mean=_mean(self.column, results=group))
+            for group in (results, *(group for group in groups if len(group) >= LEAST_SHOWN))
+        ]
+
+    def _results(self, planner: "Planner | TurnPlanner") -> list[TaskScore]:
+        records = self._evaluator.run(planner=planner, tasks=self.target.tasks)  # type: ignore[arg-type]
+        return sorted((TaskScore.of(record) for record in records), key=lambda result: result.task)
+
     def floors(self, knows: Knowledge) -> Iterator[AuditedFloor]:
         """The floors of attackers with this knowledge."""
-        for floor in floors(self._target, knows=knows):
-            score = self.score(floor.name, planner=floor.make(self._target))
+        for floor in floors(self.target, knows=knows):
+            score = self.score(floor.name, planner=floor.make(self.target))
             yield AuditedFloor(name=floor.name, knows=knows, score=score)
 
     def attack(self, attack: Attack, *, bottom: Sequence[AuditedFloor]) -> AuditedAttack:
         """The score of an attack, and its distance to the best floor."""
-        score = self.score(attack.name, planner=attack.make(self._target))
+        score = self.score(attack.name, planner=attack.make(self.target))
         breach = attack.breach()
         floor = max(bottom, key=lambda floor: floor.score)
         points = 100.0 if breach else round(100 * (score - floor.score), 2)
         return AuditedAttack(
             name=attack.name, description=attack.description, knows=attack.knows, score=score, floor=floor.name,
-            points=points, breach=breach, inherent=attack.inherent(self._target),
+            points=points, breach=breach, inherent=attack.inherent(self.target),
         )  # fmt: skip
+
+
+def _groups(target: Target) -> Iterator[frozenset[str]]:
+    """The tasks of each value of each facet by which sites group scores, by their keys."""
+    suite = target.public
+    members: dict[tuple[str, str], set[str]] = {}
+    for facet in suite.facets.named(suite.facets.breakdowns):
+        for task in suite.tasks if not facet.tells_gold else ():
+            value = task.attributes.get(facet.attribute) if facet.attribute else getattr(task, facet.name, None)
+            for each in value if isinstance(value, list | tuple) else [value]:
+                if each is not None:
+                    members.setdefault((facet.name, str(each)), set()).add(task.key)
+    counted = set(target.tasks)
+    yield from (frozenset(keys & counted) for keys in members.values())
 
 
 def _mean(column: Column, *, results: Sequence[TaskScore]) -> float:

@@ -8,9 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from evaluator.core.records import Outcome
-from evaluator.core.suites.hidden import asked_name
+from evaluator.core.suites.hidden import LEAST_SHOWN, asked_name
 from evaluator.scoring.causes.costs import Costs
-from evaluator.scoring.metrics.statistics import LEAST_VALUES
 from leaderboard.catalog.hidden_data import NoSeedError, seed_of
 from leaderboard.evaluations.causes import cause_bars
 from leaderboard.evaluations.finding_causes import gold_results
@@ -157,18 +156,18 @@ def gather(evaluation: Evaluation) -> Gathered:
 
 
 def _without_single_tasks(gathered: Gathered, *, evaluation: Evaluation, faults: Costs) -> Gathered:
-    """Remove everything that reveals the result of a single task: tasks, groups with too few tasks for an interval, and
+    """Remove everything that reveals the result of a single task: tasks, groups of fewer tasks than a season shows, and
     all groups and causes unless the evaluation has completed.
 
     Sentences about faults remain, because the owner has to correct them, and name tasks by the ids in requests.
     """
     shows = shows_parts(reader=None, of=evaluation)
     scores = [
-        part._replace(rows=tuple(row for row in part.rows if row.interval.count >= LEAST_VALUES))
+        part._replace(rows=tuple(row for row in part.rows if row.interval.count >= LEAST_SHOWN))
         for part in gathered.score_breakdowns
     ]
     shares = [
-        part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_VALUES)) for part in gathered.breakdowns
+        part._replace(rows=tuple(row for row in part.rows if row.count >= LEAST_SHOWN)) for part in gathered.breakdowns
     ]
     name_of = _names_in_requests(evaluation)
     return gathered._replace(

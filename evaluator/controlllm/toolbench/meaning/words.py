@@ -14,6 +14,7 @@ _LEAST_OF_WORD = 0.75
 _LEAST_OF_PART = 0.6
 """Share of the occurrences in this part of speech that the first sense must have."""
 _LEAST_OCCURRENCES = 2
+_MOST_STEPS = 3
 _ENDINGS = {
     PartOfSpeech.NOUN: (("s", ""), ("ses", "s"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"),
                         ("men", "man"), ("ies", "y")),
@@ -87,6 +88,18 @@ def nouns(word: str) -> tuple[Sense, ...]:
     senses = [sense for sense in senses_of(word) if sense.part is PartOfSpeech.NOUN]
     occurs = any(sense.frequency for sense in senses)
     return tuple(sense for place, sense in enumerate(senses) if sense.frequency or not place or not occurs)
+
+
+@lru_cache(maxsize=65536)
+def are_near(word: str, other: str) -> bool:
+    """Whether two nouns may be of one kind, at most three steps apart in WordNet, in a sense that occurs."""
+    return any(
+        above[kind] + beside[kind] <= _MOST_STEPS
+        for own in nouns(word)
+        for their in nouns(other)
+        for above, beside in [(wordnet().distances(own.synset), wordnet().distances(their.synset))]
+        for kind in above.keys() & beside.keys()
+    )
 
 
 @lru_cache(maxsize=65536)

@@ -5,8 +5,8 @@ from difflib import SequenceMatcher
 
 from evaluator.core.planner import PlannerReply, PlannerRequest
 from evaluator.core.suites.base import Suite, Task
-from evaluator.planners.attacks.base import NO_TIME, Attack, Flaw, PlansOf, Target
-from evaluator.planners.attacks.public_plans import Shape, plan_from, shape_of, shape_of_task
+from evaluator.planners.attacks.base import NO_TIME, Attack, Flaw, PlansOf, Target, empty_plan
+from evaluator.planners.attacks.public_plans import Shape, closed_season, plan_from, shape_of, shape_of_task
 
 
 def _is_hidden(target: Target) -> bool:
@@ -14,12 +14,12 @@ def _is_hidden(target: Target) -> bool:
 
 
 class _ByPlace:
-    """The n-th request gets the gold plan of the n-th public request of its shape, or of the n-th request."""
+    """The n-th request gets the gold plan of the n-th known request of its shape, or of the n-th request."""
 
     name = "place"
 
-    def __init__(self, suite: Suite, *, within_shape: bool) -> None:
-        self._suite, self._within_shape = suite, within_shape
+    def __init__(self, known: Sequence[Task], *, within_shape: bool) -> None:
+        self._known, self._within_shape = known, within_shape
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         ((_, reply),) = self.plan_all([request])
@@ -30,7 +30,7 @@ class _ByPlace:
         seen: dict[Shape | None, int] = {}
         for number, request in enumerate(requests):
             shape = shape_of(request) if self._within_shape else None
-            tasks = _of_shape(self._suite.tasks, shape=shape)
+            tasks = _of_shape(self._known, shape=shape)
             place = seen.get(shape, 0)
             seen[shape] = place + 1
             task = tasks[place % len(tasks)] if tasks else None
@@ -72,6 +72,28 @@ class _ByResources:
         return plan_from(nearest, request=request)
 
 
+def _first_tool(request: PlannerRequest) -> object:
+    files = list(request.task.resources.items())
+    wanted = request.expects.type or next(iter(request.expects.types), None)
+    for tool in request.tools:
+        made = [name for name, kind in tool.outputs.items() if wanted in (None, kind)]
+        inputs = {
+            slot: next(
+                (f"${name}" for name, own in files if own == kind), request.task.request if kind == "text" else ""
+            )
+            for slot, kind in tool.inputs.items()
+        }
+        if made and all(inputs.values()):
+            step = {
+                "id": "s1",
+                "tool": tool.name,
+                "inputs": inputs,
+                "outputs": {name: f"s1.{name}" for name in tool.outputs},
+            }
+            return {"steps": [step], "answers": [f"s1.{made[0]}"]}
+    return empty_plan()
+
+
 FLAW = Flaw(
     name="isolation",
     title="Isolation",
@@ -86,14 +108,25 @@ FLAW = Flaw(
         Attack(
             name="order",
             description="Takes the gold plan of the public request in the same place.",
-            make=lambda target: _ByPlace(target.public, within_shape=False),
+            make=lambda target: _ByPlace(target.public.tasks, within_shape=False),
             applies=_is_hidden,
         ),
         Attack(
             name="order among like requests",
             description="The same, counting only requests of the same types of inputs and answers.",
-            make=lambda target: _ByPlace(target.public, within_shape=True),
+            make=lambda target: _ByPlace(target.public.tasks, within_shape=True),
             applies=_is_hidden,
+        ),
+        Attack(
+            name="order of a closed season",
+            description="Takes the gold plan of the request in the same place of a closed season, among like requests.",
+            make=lambda target: _ByPlace(closed_season(target.public), within_shape=True),
+            applies=_is_hidden,
+        ),
+        Attack(
+            name="order of the tools",
+            description="Calls the first offered tool that takes what a request has and makes what it asks for.",
+            make=lambda _: PlansOf("first tool", _first_tool),
         ),
         Attack(
             name="resource names",

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.suites.base import Suite
+from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.hidden import SeedError, checked_seed, suite_on_split
 from evaluator.planners.attacks.base import Attack, Flaw, PlansOf, Target, empty_plan
-from evaluator.planners.attacks.public_plans import plan_from
+from evaluator.planners.attacks.public_plans import closed_season, plan_from
 
 _WORD = re.compile(r"[^\W\d_]+")
 _GUESSES = ("", "planarena", "hidden", "secret", "season", "demo", "test", "public")
@@ -21,12 +21,16 @@ def _is_published(target: Target) -> str:
     return "The requests are a published list, and this repository has their gold plans."
 
 
-class _ByText:
-    """The public request with the same text; with `folded`, with the same words but the names of resources."""
+def _is_hidden(target: Target) -> bool:
+    return target.is_hidden
 
-    def __init__(self, suite: Suite, *, folded: bool) -> None:
+
+class _ByText:
+    """The known request with the same text; with `folded`, with the same words but the names of resources."""
+
+    def __init__(self, known: Iterable[Task], *, folded: bool) -> None:
         self._folded = folded
-        self._tasks = {self._key(task.text, names=task.resources): task for task in suite.tasks}
+        self._tasks = {self._key(task.text, names=task.resources): task for task in known}
 
     def _key(self, text: str, *, names: Iterable[str]) -> str:
         if not self._folded:
@@ -95,14 +99,20 @@ FLAW = Flaw(
         Attack(
             name="published requests",
             description="Takes the gold plan of the public request with the same text.",
-            make=lambda target: PlansOf("published", _ByText(target.public, folded=False)),
+            make=lambda target: PlansOf("published", _ByText(target.public.tasks, folded=False)),
             inherent=_is_published,
         ),
         Attack(
             name="published wordings",
             description="Takes the gold plan of the public request with the same words, whatever its numbers.",
-            make=lambda target: PlansOf("wordings", _ByText(target.public, folded=True)),
+            make=lambda target: PlansOf("wordings", _ByText(target.public.tasks, folded=True)),
             inherent=_is_published,
+        ),
+        Attack(
+            name="wordings of a closed season",
+            description="Takes the gold plan of the request of a closed season with the same words.",
+            make=lambda target: PlansOf("closed", _ByText(closed_season(target.public), folded=True)),
+            applies=_is_hidden,
         ),
         Attack(
             name="fields of the request",
@@ -113,7 +123,7 @@ FLAW = Flaw(
             name="guessed seeds",
             description="Draws the hidden requests from seeds of the environment and from 25 careless ones.",
             make=lambda target: PlansOf("seeds", _FromGuessedSeed(target)),
-            applies=lambda target: target.is_hidden,
+            applies=_is_hidden,
             is_slow=True,
         ),
     ),

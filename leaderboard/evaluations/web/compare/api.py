@@ -9,8 +9,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluator.core.suites.hidden import LEAST_SHOWN
 from evaluator.scoring.causes.taxonomy import Cause
-from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED
+from evaluator.scoring.metrics.statistics import NEEDED
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import not_shared, withholds_tasks
 from leaderboard.evaluations.web.compare.comparing import by_group, cause_table, task_differences
@@ -215,7 +216,7 @@ def _output(*, evaluations: list[Evaluation], comparison: Comparison, key: str, 
                     {"facet": facet, "value": row.value, **row.counts[number]._asdict()}
                     for facet, rows in groups.items()
                     for row in rows
-                    if row.counts[number].tasks >= (LEAST_VALUES if withheld else 1)
+                    if row.counts[number].tasks >= (LEAST_SHOWN if withheld else 1)
                 ],
                 "causes": [
                     {"cause": row.cause, **count._asdict(), "difference": count.difference}

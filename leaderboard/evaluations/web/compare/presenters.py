@@ -7,7 +7,8 @@ from django.core.paginator import Page, Paginator
 from django.utils.text import Truncator
 
 from evaluator.core.suites.base import Column, companions
-from evaluator.scoring.metrics.statistics import LEAST_VALUES, NEEDED, TOO_FEW
+from evaluator.core.suites.hidden import LEAST_SHOWN
+from evaluator.scoring.metrics.statistics import NEEDED, TOO_FEW
 from leaderboard.catalog.hidden_data import when_public
 from leaderboard.evaluations.causes import WHY, ordered, place_of_cause, words_of_cause
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
@@ -351,7 +352,7 @@ def comparison_page(
         metrics=_metric_rows(comparison=comparison, chosen=metric),
         metric=metric,
         left_out=left_out_in_words(comparison.pairs),
-        groups=_groups(comparison=comparison, metric=metric, least=LEAST_VALUES if withheld else 1),
+        groups=_groups(comparison=comparison, metric=metric, least=LEAST_SHOWN if withheld else 1),
         filters=selection.filters,
         is_filtered=selection.is_filtered,
         page=page,

@@ -154,6 +154,21 @@ def test_the_network_gets_no_text_that_names_a_thing_where_the_whole_picture_is_
     assert [question.given for question in network.asked] == [*texts[2:], "Which hat is on the jockey?"]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "given"), [("truck", "the big lorry"), ("sofa", "couch in the corner"), ("dog", "a puppy that sits")]
+)
+def test_the_network_gets_names_that_may_mean_the_object(wanted, given):
+    assert not judging.shares_nothing(Pair(kind="object", wanted=wanted, given=given, why="y"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given"),
+    [("cell phone", "a metronome"), ("truck", "some turnips the one that"), ("banana", "some turnips"), ("dog", "it")],
+)
+def test_the_network_gets_no_name_of_something_else(wanted, given):
+    assert judging.shares_nothing(Pair(kind="object", wanted=wanted, given=given, why="y"))
+
+
 def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
     make_questions_undecided(monkeypatch)
     # Gold plans repeat requests that are one question, and the network is not asked about these.

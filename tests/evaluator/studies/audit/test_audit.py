@@ -13,12 +13,13 @@ from evaluator.cli import audit as command
 from evaluator.controlllm.toolbench import judging
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.suites.audits import MOST_POINTS, Audit, audit_of
-from evaluator.core.suites.registry import suite_names, suite_of
-from evaluator.episodes.base import Setting
+from evaluator.core.suites.registry import suite_of
+from evaluator.episodes.base import Setting, episode_of
 from evaluator.planners.attacks.base import Attack, Flaw, Knowledge, PlansOf
 from evaluator.planners.bundled import GoldPlanner
 from evaluator.scoring.arbiters.base import Settled
-from evaluator.studies.audit import classes, measuring, registry
+from evaluator.studies.audit import classes, measuring, published, registry
+from evaluator.studies.audit.published import audited_suites, outdated
 from evaluator.studies.audit.registry import flaws
 
 SUITE = "toolmini"
@@ -46,7 +47,7 @@ def test_an_audit_is_deterministic(found):
 
 def test_every_class_has_attacks_and_names_what_it_asks(found):
     assert [flaw.name for flaw in found.flaws] == [flaw.name for flaw in flaws()]
-    assert len(found.flaws) == 8
+    assert len(found.flaws) == 11
     names = [attack.name for flaw in flaws() for attack in flaw.attacks]
     assert len(set(names)) == len(names)
     assert all(flaw.description.endswith("?") for flaw in flaws())
@@ -184,18 +185,36 @@ def plan_of(planner, request):
     return reply.plan, reply.alternatives
 
 
-OPEN = {("toolmini", "wrong texts, edited for the network"): 2.5}
-"""Points of attacks that nobody has mended yet (docs/audit.md). A worse figure, or another attack, blocks a release."""
-SHIPPED = [slug for slug in suite_names() if audit_of(slug) is not None]
-
-
-@pytest.mark.parametrize("slug", SHIPPED)
-def test_a_published_audit_belongs_to_this_version_and_lets_it_be_released(slug):
-    published, suite = audit_of(slug), suite_of(slug)
-    again = f"planarena audit {slug} --publish"
-    assert (published.suite, published.digest) == (slug, suite.digest), f"the suite has changed; run {again}"
-    assert [own.name for own in published.flaws] == [own.name for own in flaws()], f"a class is new; run {again}"
-    for own in published.flaws:
+@pytest.mark.parametrize("slug", audited_suites())
+def test_every_generated_suite_has_an_audit_of_today_that_lets_it_be_released(slug):
+    assert outdated(slug) == "", "run planarena audit --outdated --publish"
+    for own in audit_of(slug).flaws:
         for attack in own.attacks:
-            most = OPEN.get((slug, attack.name), MOST_POINTS)
-            assert attack.inherent or attack.points <= most, f"{attack.name} earns {attack.points} points"
+            assert attack.inherent or attack.points <= MOST_POINTS, f"{attack.name} earns {attack.points} points"
+
+
+def test_an_audit_is_outdated_when_suite_judge_or_classes_change(monkeypatch, found):
+    now = found.model_copy(update={"rules": episode_of(SUITE).rules_digest("lilliput")})
+    changes = ({}, {"digest": "0"}, {"rules": "0"}, {"flaws": now.flaws[1:]})
+    reasons = []
+    for change in changes:
+        monkeypatch.setattr(published, "audit_of", lambda _, change=change: now.model_copy(update=change))
+        reasons.append(outdated(SUITE))
+    assert reasons == [
+        "", "the suite has changed", "its judge or its experts have changed", "a class of flaws is new",
+    ]  # fmt: skip
+    monkeypatch.setattr(published, "audit_of", lambda _: None)
+    assert outdated(SUITE) == "there is none"
+
+
+def test_the_command_audits_each_suite_that_is_outdated(monkeypatch, found):
+    audited = []
+    monkeypatch.setattr(measuring, "audit", lambda suite, **_: audited.append(suite.slug) or found)
+    monkeypatch.setattr(published, "audited_suites", lambda: (SUITE, "arc-mini"))
+    monkeypatch.setattr(published, "outdated", lambda slug: "" if slug == SUITE else "there is none")
+    command.audit(is_outdated=True, is_quick=True)
+    assert audited == ["arc-mini"]
+    for wrong in ({}, {"suite": SUITE, "is_outdated": True}):
+        with pytest.raises(typer.Exit) as refused:
+            command.audit(**wrong)
+        assert refused.value.exit_code == 2
