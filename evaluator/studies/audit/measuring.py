@@ -20,10 +20,9 @@ from evaluator.studies.audit.registry import flaws
 
 QUICK_TASKS = 24
 TASKS = 120
-"""Of judged suites, all tasks up to this number."""
+"""All tasks up to this number, of suites without data points."""
 EXECUTED_TASKS = 32
-SAMPLES = 2
-"""Data points per task of executed suites."""
+"""Of suites that execute plans on data points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +63,7 @@ def audit(
     setting = replace(setting, split=split, hidden=hidden)
     evaluator = episode.evaluator(suite=suite, setting=setting)
     asked = suite_on_split(suite=suite, split=split, hidden_seed=hidden.secret) if suite.hidden_requests else suite
-    most = most_tasks or (QUICK_TASKS if is_quick else EXECUTED_TASKS if episode.executes else TASKS)
+    most = most_tasks or (QUICK_TASKS if is_quick else EXECUTED_TASKS if suite.conditions.samples else TASKS)
     left_out = episode.not_run(suite=suite, setting=setting)
     keys = _drawn([task.key for task in suite.tasks if task.key not in left_out], count=most, seed=seed)
     target = Target(
