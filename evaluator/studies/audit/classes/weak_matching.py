@@ -90,7 +90,7 @@ def _inputs_as_answers(request: PlannerRequest) -> object:
 
 
 def _likely_input_as_answer(request: PlannerRequest) -> object:
-    kinds = request.expects.types or [request.expects.type]
+    kinds = {request.expects.type, *request.expects.types}
     named = [f"${name}" for name, kind in request.task.resources.items() if kind in kinds]
     return {"steps": [], "answers": named[:1]}
 

@@ -117,7 +117,8 @@ def an_audit(*, digest: str) -> Audit:
         update={"name": "lists", "score": 0.8, "points": 80.0, "inherent": "The list is published."}
     )
     return Audit(
-        suite="openagi", suite_version="1", digest=digest, rules="0", column="SE", split="hidden", tasks=120, samples=1, gold=1.0,
+        suite="openagi", suite_version="1", digest=digest, rules="0", column="SE", split="hidden",
+        tasks=120, samples=1, gold=1.0,
         floors=(),
         flaws=(
             AuditedFlaw(
