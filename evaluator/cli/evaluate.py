@@ -19,7 +19,6 @@ from evaluator.core.commands.options import JsonFlag, OutputFile, VerboseOption
 from evaluator.core.commands.usage import chosen_suite, log, out, plans_of, usage_error, write_bytes, write_json
 from evaluator.core.records import Outcome
 from evaluator.core.suites.base import IntervalMethod, Suite, shown_columns
-from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, SettingError, episode_of
 from evaluator.episodes.kept_artefacts import RememberedStore, folder_beside, keep_artefacts
@@ -147,7 +146,7 @@ def evaluate(
     setting = replace(setting, open_store=opening)
     try:
         # Planners that know the gold plans need the requests in the form that planners get.
-        as_asked = suite_on_split(suite=chosen, split=setting.split, hidden_seed=setting.hidden_seed)
+        as_asked = setting.suite_asked(chosen)
     except ValueError as error:
         raise usage_error(error) from None
     chosen_planner = _planner(name=planner, suite=as_asked, timeout=timeout)

@@ -8,7 +8,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import Planner
 from evaluator.core.records import Reason, ResultRecord
 from evaluator.core.suites.base import Suite
-from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, data_digest
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, data_digest, suite_on_split
 from evaluator.core.suites.registry import entry_of
 from evaluator.scoring.arbiters.base import ArbiterName
 
@@ -53,6 +53,15 @@ class Setting:
     def hidden_seed(self) -> str | None:
         """The secret itself."""
         return None if self.hidden is None else self.hidden.secret
+
+    def suite_asked(self, suite: Suite) -> Suite:
+        """The suite as planners see it in this setting.
+
+        Raises:
+            ValueError: as `suite_on_split` does.
+        """
+        sealed = () if self.hidden is None else self.hidden.sealed
+        return suite_on_split(suite=suite, split=self.split, hidden_seed=self.hidden_seed, sealed=sealed)
 
 
 def identity_of_data(*, source: str, suite: Suite, setting: Setting) -> str:

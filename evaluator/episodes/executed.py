@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
-from evaluator.core.suites.hidden import HIDDEN, suite_on_split
+from evaluator.core.suites.hidden import HIDDEN
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.parts import not_run_reasons
 from evaluator.replies.version import READER
@@ -94,7 +94,7 @@ class ExecutedPlans:
             raise SettingError(f"{suite.slug} executes plans, which needs a store for what they make")
         profile, samples = named_profile(setting.profile), self._samples(setting)
         try:
-            suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            suite_asked = setting.suite_asked(suite)
             store = setting.open_store()
         except ValueError as error:
             raise SettingError(str(error)) from error

@@ -10,7 +10,6 @@ from evaluator.core.plans.model import PlanContext
 from evaluator.core.provenance import code_version
 from evaluator.core.records import Outcome, Reason, ResultRecord, TextPair
 from evaluator.core.suites.base import Suite, Task
-from evaluator.core.suites.hidden import suite_on_split
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.parts import Planned, not_run_records, plan_all
 from evaluator.replies.version import READER
@@ -163,7 +162,7 @@ class JudgedPlans:
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> JudgementEvaluator:
         try:
-            suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            suite_asked = setting.suite_asked(suite)
         except ValueError as error:
             raise SettingError(str(error)) from error
         identity = self._identity(setting.arbiter)

@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
-from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.secrets import derived
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.core.tools.types import ResourceType
 from evaluator.openagi.grammar import Base, Request, requests

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult
 from evaluator.core.signatures.statements import SnapshotStatement
 from evaluator.core.suites.base import Suite, Task
-from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, suite_on_split
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
 from evaluator.core.suites.registry import suite_with_digest, whole_plans_of
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.values import Value, encode
@@ -58,7 +58,7 @@ def made_again(*, statement: SnapshotStatement, seed: HiddenSeed) -> tuple[Regen
         # A step-by-step form has the samples of its suite of whole plans.
         plans = episode_of(whole_plans_of(slug) or slug)
         source = plans.samples(setting) if isinstance(plans, ExecutedPlans) else None
-        asked = suite_on_split(suite=suite, split=HIDDEN, hidden_seed=seed.secret)
+        asked = setting.suite_asked(suite)
         return Regenerated(suite=asked, source=source), episode.data_digest(suite=suite, setting=setting)
     except (LookupError, SettingError, ValueError) as error:
         raise OtherSuiteError(str(error)) from error

@@ -17,7 +17,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
-from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.secrets import derived
 from evaluator.core.tools.catalogues import CONTROLLLM
 
 SLUG = "toolmini-abstain"

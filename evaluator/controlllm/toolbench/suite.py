@@ -17,7 +17,8 @@ from evaluator.controlllm.toolbench.tasks import ToolTask, tool_task, with_outag
 from evaluator.core.plans.model import Plan
 from evaluator.core.suites.base import Column, Conditions, Defect, IntervalMethod, Panel, StepProblem, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
-from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.secrets import derived
 from evaluator.core.tools.catalogues import CONTROLLLM
 
 if TYPE_CHECKING:

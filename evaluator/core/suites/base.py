@@ -19,6 +19,7 @@ from evaluator.core.tools.types import Catalogue, ResourceType
 
 if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord
+    from evaluator.core.suites.sealed import SealedForm
 
 
 ABSTENTION = "abstention"
@@ -409,6 +410,8 @@ class Suite:
     suite has no generator."""
     hidden_requests: "Callable[[Suite, str], tuple[Task, ...]] | None" = field(default=None, compare=False, repr=False)
     """Makes the hidden split's tasks from a secret seed, with the keys of the public ones; None: there is none."""
+    sealed_form: "SealedForm | None" = field(default=None, compare=False, repr=False)
+    """Reads requests that the hidden split has besides generated ones; None: it has only these."""
 
     @cached_property
     def digest(self) -> str:

@@ -8,19 +8,21 @@ can compute which request belongs to which task.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import framed_digest
 from evaluator.core.suites.base import Suite
+from evaluator.core.suites.sealed import SealedRequest, sealed_digest, with_sealed
+from evaluator.core.suites.secrets import derived
 
 HIDDEN = "hidden"
 """Name of the split."""
 LEAST_SHOWN = 30
 """While a season is open, sites show means of no smaller group of tasks."""
-_REQUESTS = "planarena requests/2"
 _COMMITMENT = "planarena season commitment/1"
+_COMMITMENT_WITH_SEALED = "planarena season commitment/2"
 _DIGITS = 64
 _SEED = re.compile(rf"[0-9a-f]{{{_DIGITS}}}")
 
@@ -47,7 +49,7 @@ def checked_seed(seed: str, *, what: str) -> str:
     return seed
 
 
-def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suite:
+def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None, sealed: Sequence[SealedRequest] = ()) -> Suite:
     """The suite as planners see it on a split: with hidden requests on the hidden split, unchanged on others.
 
     Keys and metrics are those of `suite`, whose digest is compared between site and worker.
@@ -58,9 +60,11 @@ def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suit
         suite: one of the registry's.
         split: a split of the suite's conditions.
         hidden_seed: the secret; needed for the hidden split, ignored on the others.
+        sealed: the season's sealed requests, in any order; ignored on the other splits.
 
     Raises:
-        ValueError: the split is hidden and the seed is missing, or the suite has no hidden requests.
+        ValueError: the split is hidden and the seed is missing, the suite has no hidden requests, or it has no place
+            for a sealed one.
     """
     if split != HIDDEN:
         return suite
@@ -68,7 +72,9 @@ def suite_on_split(*, suite: Suite, split: str, hidden_seed: str | None) -> Suit
         raise ValueError("the hidden split needs its secret seed")
     if suite.hidden_requests is None:
         raise ValueError(f"the suite {suite.slug} has no hidden requests: its requests are published data")
-    asked = {task.key: task for task in suite.hidden_requests(suite, hidden_seed)}
+    generated = suite.hidden_requests(suite, hidden_seed)
+    mixed = with_sealed(suite=suite, tasks=generated, requests=sealed, seed=hidden_seed)
+    asked = {task.key: task for task in mixed}
     ordered = asking_order(asked, suite=suite.slug, seed=hidden_seed)
     named = (replace(asked[key], asked_as=asked_name(key, suite=suite.slug, seed=hidden_seed)) for key in ordered)
     return replace(suite, tasks=tuple(named))
@@ -94,29 +100,41 @@ def asking_order(keys: Iterable[str], *, suite: str, seed: str) -> list[str]:
     return sorted(keys, key=lambda key: asked_name(key, suite=suite, seed=seed))
 
 
-def commitment(*, seed: str, season: str, suite: str) -> str:
-    """SHA-256 of the length-prefixed names of season and suite and the seed, as 64 hexadecimal digits.
+def commitment(*, seed: str, season: str, suite: str, sealed: str = "") -> str:
+    """SHA-256 of the length-prefixed names of season and suite, the seed and the digest of sealed requests, as 64
+    hexadecimal digits.
 
-    Published when a season is announced. Once the seed is published too, anyone can verify that it was not replaced,
-    since no other seed, season or suite has this commitment.
+    Published when a season is announced. Once the seed is published too, anyone can verify that neither it nor a sealed
+    request was replaced, since no other seed, requests, season or suite have this commitment.
+
+    Args:
+        seed: of the hidden data.
+        season: name of the season.
+        suite: slug of the suite.
+        sealed: `sealed_digest` of the season's sealed requests; empty if there are none.
 
     Raises:
         SeedError: the seed is invalid.
     """
-    return framed_digest(_COMMITMENT, season, suite, checked_seed(seed, what="The seed of hidden data"))
+    secret = checked_seed(seed, what="The seed of hidden data")
+    if not sealed:
+        return framed_digest(_COMMITMENT, season, suite, secret)
+    return framed_digest(_COMMITMENT_WITH_SEALED, season, suite, secret, sealed)
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenSeed:
-    """The seed of a suite's hidden data, and its season."""
+    """The seed of a suite's hidden data, its season, and the requests that do not follow from the seed."""
 
     secret: str = field(repr=False)
     season: str = ""
     """Name of the season; empty for data that were not announced."""
+    sealed: tuple[SealedRequest, ...] = ()
+    """All sealed requests of the season (`sealed.py`)."""
 
     def commitment(self, suite: str) -> str:
         """See `commitment`."""
-        return commitment(seed=self.secret, season=self.season, suite=suite)
+        return commitment(seed=self.secret, season=self.season, suite=suite, sealed=sealed_digest(self.sealed))
 
     def data_digest(self, *, source: str, suite: str) -> str:
         """See `data_digest`."""
@@ -133,9 +151,3 @@ def data_digest(*, source: str, split: str, season: str = "", committed: str = "
         committed: `commitment` to its seed; else empty.
     """
     return canonical_json.digest({"source": source, "split": split, "season": season, "commitment": committed})
-
-
-def derived(*about: str, seed: str) -> str:
-    """Derive a separate secret for each purpose, as 64 hexadecimal digits. A leaked secret reveals neither the seed nor
-    another secret."""
-    return framed_digest(_REQUESTS, seed, *about)

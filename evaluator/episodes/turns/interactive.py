@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import EXACT, Column, IntervalMethod, Panel, Suite
-from evaluator.core.suites.hidden import suite_on_split
 from evaluator.core.suites.registry import Entry
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
 from evaluator.episodes.executed import ExecutedPlans, named_profile
@@ -83,7 +82,7 @@ class InteractiveEpisodes:
         if self.experts and setting.open_store is None:
             raise SettingError(f"{suite.slug} runs experts, which needs a store for what they make")
         try:
-            suite_asked = suite_on_split(suite=suite, split=setting.split, hidden_seed=setting.hidden_seed)
+            suite_asked = setting.suite_asked(suite)
         except ValueError as error:
             raise SettingError(str(error)) from error
         return TurnEvaluator(

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from evaluator.core.suites.base import ABSTENTION, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet, Facets
-from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.registry import Entry, deferred
+from evaluator.core.suites.secrets import derived
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
@@ -18,6 +19,7 @@ from evaluator.openagi.season.english import English
 from evaluator.openagi.season.german import German
 from evaluator.openagi.season.hidden.realiser import realised, with_neutral_names
 from evaluator.openagi.season.requests import Language, RequestSpec, drawn, stratum_of
+from evaluator.openagi.season.sealed.form import SeasonForm
 from evaluator.openagi.season.speaker import Pattern, Speaker
 from evaluator.openagi.season.tasks import SEVERAL, SeasonTask, season_task
 from evaluator.openagi.suite import COLUMNS as RELEASED_COLUMNS
@@ -188,6 +190,7 @@ def season_suite(version: str = VERSION) -> Suite:
         reworded=_reworded,
         public_draws=lambda count: season(seed=f"{PUBLIC_SEED} draws", count=count),
         hidden_requests=_hidden_requests,
+        sealed_form=None if version == "1" else SeasonForm(),
     )
 
 

@@ -7,7 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from evaluator.core.suites.hidden import SeedError, commitment, derived
+from evaluator.core.suites.hidden import SeedError, commitment
+from evaluator.core.suites.secrets import derived
 from leaderboard.catalog import hidden_data
 from leaderboard.catalog.hidden_data import REHEARSAL, DataRefusedError, derived_seed
 from leaderboard.catalog.library import NotReadyError, conditions_of

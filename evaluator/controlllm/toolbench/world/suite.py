@@ -23,7 +23,8 @@ from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
 from evaluator.core.suites.facets import Facet
-from evaluator.core.suites.hidden import HIDDEN, derived
+from evaluator.core.suites.hidden import HIDDEN
+from evaluator.core.suites.secrets import derived
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Clip, Value

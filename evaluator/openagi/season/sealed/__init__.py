@@ -1,0 +1,1 @@
+"""Sealed requests of `openagi-season`: their goals, and a reader of their words by rules."""
