@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
-from pydantic import SecretStr, ValidationError
+from pydantic import ValidationError
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.values import Artefact
@@ -188,10 +188,10 @@ class ApiClient:
         """The session and its enrolment token, for redaction."""
         return [] if self._session is None else [self._session.token, self._token]
 
-    def seed(self, lease: Lease) -> SecretStr:
-        """The seed of the attempt's hidden data, to be kept in memory only."""
+    def seed(self, lease: Lease) -> Seed:
+        """The seed of the attempt's hidden data and the sealed requests, to be kept in memory only."""
         response = self._attempt_call(lease, "GET", "seed/", patience=lease.expires_in)
-        return Seed.model_validate_json(response.content).seed
+        return Seed.model_validate_json(response.content)
 
     def secret_header(self, lease: Lease) -> SecretHeader:
         """The secret header of the attempt's planner, to be kept in memory only."""

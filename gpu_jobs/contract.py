@@ -189,7 +189,7 @@ class Lease(Message):
     tasks: tuple[str, ...]
     """Keys of the tasks without a result."""
     needs_seed: bool = False
-    """Whether the data are hidden. Their seed is a separate call of the attempt."""
+    """Whether the data are hidden. Their seed and sealed requests are a separate call of the attempt."""
     traceparent: Annotated[str, Field(max_length=100)] = ""
     """The lease's span in W3C Trace Context format, the parent of the worker's spans; empty if tracing is off."""
 
@@ -268,11 +268,20 @@ class Heartbeat(Message):
     """The current phase; null: unchanged."""
 
 
+class SentSealedRequest(Message):
+    """A request of a season that does not follow from its seed (`evaluator.core.suites.sealed`)."""
+
+    text: SentSecret
+    goal: SentSecret
+
+
 class Seed(Message):
-    """The seed of an attempt's hidden data."""
+    """The seed of an attempt's hidden data, and the requests that do not follow from it."""
 
     season: str
     seed: SentSecret
+    sealed: tuple[SentSealedRequest, ...] = ()
+    """All sealed requests of the season, which its commitment covers."""
 
 
 class SecretHeader(Message):

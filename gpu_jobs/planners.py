@@ -12,7 +12,7 @@ from pydantic import Field, SecretStr
 
 from evaluator.network.secret_header import SecretHeader
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract import BundledPlanner, ChatPlanner, EndpointPlanner, Lease, PlansPlanner
+from gpu_jobs.contract import BundledPlanner, ChatPlanner, EndpointPlanner, Lease, PlansPlanner, SentSealedRequest
 from gpu_jobs.contract import SecretHeader as SentHeader
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ class HeldLease(Lease):
 
     hidden_seed: SecretStr | None = Field(default=None, exclude=True)
     """The seed of the hidden data."""
+    sealed: tuple[SentSealedRequest, ...] = Field(default=(), exclude=True, repr=False)
+    """Requests of the hidden data that do not follow from the seed."""
     header: SentHeader | None = Field(default=None, exclude=True)
     """Secret header of the planner's endpoint."""
 
@@ -54,9 +56,11 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
     """
     planner = lease.planner
     needs_header = isinstance(planner, EndpointPlanner | ChatPlanner) and planner.has_header
+    seed = client.seed(lease) if lease.needs_seed else None
     return HeldLease(
         **dict(lease),
-        hidden_seed=client.seed(lease) if lease.needs_seed else None,
+        hidden_seed=None if seed is None else seed.seed,
+        sealed=() if seed is None else seed.sealed,
         header=client.secret_header(lease) if needs_header else None,
     )
 

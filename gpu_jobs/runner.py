@@ -205,12 +205,17 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
 
 
 def _hidden_seed(lease: HeldLease) -> "HiddenSeed | None":
-    """The seed of a hidden split; None for open data, for which the library refuses a seed."""
+    """The hidden data of a lease; None for open data, for which the library refuses a seed."""
     from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
+    from evaluator.core.suites.sealed import SealedRequest
 
     if lease.split != HIDDEN or lease.hidden_seed is None:
         return None
-    return HiddenSeed(lease.hidden_seed.get_secret_value(), season=lease.season)
+    sealed = tuple(
+        SealedRequest(text=request.text.get_secret_value(), goal=request.goal.get_secret_value())
+        for request in lease.sealed
+    )
+    return HiddenSeed(lease.hidden_seed.get_secret_value(), season=lease.season, sealed=sealed)
 
 
 def _check_commitment(lease: HeldLease) -> None:
@@ -227,5 +232,5 @@ def _check_commitment(lease: HeldLease) -> None:
     if not fits:
         raise LeaseRefusedError(
             f"the seed of season {lease.season} of {lease.suite} does not match its published commitment "
-            f"{lease.commitment[:12]}."
+            f"{lease.commitment[:12]} ({len(hidden.sealed)} sealed requests)."
         )

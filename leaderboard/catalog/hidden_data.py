@@ -19,11 +19,14 @@ from django.db.models.functions import Now
 from evaluator.core.canonical_json import framed_digest
 from evaluator.core.signatures.envelope import Envelope, PrivateKey, PublicKey, open_envelope, seal
 from evaluator.core.signatures.statements import SeasonStatement, SuiteCommitment
-from evaluator.core.suites.hidden import HIDDEN, SeedError, asking_order, commitment
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, asking_order, commitment
 from evaluator.core.suites.hidden import checked_seed as checked_form
+from evaluator.core.suites.sealed import sealed_digest
 from leaderboard.catalog.models import MeasuringConditions, Season, SeasonData, Suite
+from leaderboard.catalog.sealed.choosing import sealed_requests_of
 from leaderboard.platform.audit import record
 from leaderboard.platform.database import database_now
+from leaderboard.platform.encryption import UnreadableSecretError
 from leaderboard.platform.fields import Field, Text
 from leaderboard.platform.models import Action
 from leaderboard.platform.problems import ProblemError
@@ -33,7 +36,7 @@ REHEARSAL = "rehearsal"
 """Chooses the public split instead of a season."""
 FACTS = ("season", "commitment")
 """Keys of `facts_of`."""
-SEED_EXAMPLE = {"season": "2026-1", "seed": "(the seed)"}
+SEED_EXAMPLE = {"season": "2026-1", "seed": "(the seed)", "sealed": []}
 """Of `seed_for_workers`."""
 PARAMETERS = ("season",)
 """Parameters of addresses that choose the hidden data whose board is shown."""
@@ -132,15 +135,25 @@ def seed_of(evaluation: OnData) -> str:
     return seed_of_season(season=evaluation.season_id, suite=evaluation.suite.slug)
 
 
-def seed_for_workers(evaluation: OnData) -> dict[str, str]:
-    """The fields of `gpu_jobs.contract.Seed`: the seed, and what it is the seed of.
+def hidden_seed_of(evaluation: OnData) -> HiddenSeed:
+    """The seed of the evaluation's hidden data with the season's sealed requests.
 
     Raises:
-        NoSeedError: there is no seed, or it does not fit the published commitment.
+        NoSeedError: there is no seed, or it or the sealed requests do not fit the published commitment.
     """
     seed_of(evaluation)
-    season = str(evaluation.season_id)
-    return {"season": season, "seed": checked_seed(season=season, suite=evaluation.suite.slug)}
+    return checked_hidden_seed(season=str(evaluation.season_id), suite=evaluation.suite.slug)
+
+
+def seed_for_workers(evaluation: OnData) -> dict[str, Any]:
+    """The fields of `gpu_jobs.contract.Seed`: the seed, what it is the seed of, and the sealed requests.
+
+    Raises:
+        NoSeedError: as for `hidden_seed_of`.
+    """
+    hidden = hidden_seed_of(evaluation)
+    sealed = [{"text": request.text, "goal": request.goal} for request in hidden.sealed]
+    return {"season": hidden.season, "seed": hidden.secret, "sealed": sealed}
 
 
 def seeds_to_hide(evaluation: OnData) -> list[str]:
@@ -157,18 +170,38 @@ def checked_seed(*, season: str, suite: str) -> str:
     Raises:
         NoSeedError: there is no seed, or it does not fit the commitment.
     """
-    announced = commitment_of(season=season, suite=suite)
-    if not announced:
+    data = SeasonData.objects.filter(season=season, suite=suite).first()
+    if data is None:
         raise NoSeedError(
             f"Season {season} was announced without {suite}: `planarena manage season announce {season}` adds it."
         )
     seed = seed_of_season(season=season, suite=suite)
-    if commitment(seed=seed, season=season, suite=suite) != announced:
+    if commitment(seed=seed, season=season, suite=suite, sealed=data.sealed_digest) != data.commitment:
         raise NoSeedError(
             f"The seed of {suite} in season {season} does not fit the commitment that was published for it: "
             "PLANARENA_HIDDEN_SEED is another one than when the season was announced."
         )
     return seed
+
+
+def checked_hidden_seed(*, season: str, suite: str) -> HiddenSeed:
+    """The seed of a season and suite with the sealed requests, all checked against the published commitment.
+
+    Raises:
+        NoSeedError: there is no seed, or something does not fit the commitment.
+    """
+    seed = checked_seed(season=season, suite=suite)
+    try:
+        sealed = sealed_requests_of(season=season, suite=suite)
+    except UnreadableSecretError as error:
+        raise NoSeedError(str(error)) from error
+    hidden = HiddenSeed(seed, season=season, sealed=sealed)
+    if hidden.commitment(suite) != commitment_of(season=season, suite=suite):
+        raise NoSeedError(
+            f"The sealed requests of {suite} in season {season} are not those that its commitment was published for: "
+            f"restore the table of sealed entries. Digest now: {sealed_digest(sealed)[:12] or 'none'}."
+        )
+    return hidden
 
 
 def commitment_of(*, season: str, suite: str) -> str:
@@ -410,7 +443,10 @@ def sign_announcement(season: Season, *, key: PrivateKey, known: Callable[[], Ma
         opens=season.opens,
         closes=season.closes,
         signed=database_now(),
-        suites=[SuiteCommitment(suite=suite, commitment=committed) for suite, committed in commitments.items()],
+        suites=[
+            SuiteCommitment(suite=data.suite, commitment=data.commitment, sealed=data.sealed)
+            for data in season.suites.order_by("suite")
+        ],
         previous=None if last is None else last.statement_digest,
     )
     envelope = seal(statement=statement, key=key)

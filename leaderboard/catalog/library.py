@@ -15,7 +15,14 @@ from django.utils.module_loading import import_string
 from evaluator.core.records import Reason
 from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
-from leaderboard.catalog.hidden_data import REHEARSAL, USUAL_DATA, DataChoice, NoSeedError, checked_seed, chosen_season
+from leaderboard.catalog.hidden_data import (
+    REHEARSAL,
+    USUAL_DATA,
+    DataChoice,
+    NoSeedError,
+    checked_hidden_seed,
+    chosen_season,
+)
 from leaderboard.catalog.models import Season, Suite
 from leaderboard.people.models import User
 from leaderboard.platform.database import give_connection_back
@@ -486,7 +493,7 @@ def _hidden_seed(*, suite: Suite, season: str | None) -> HiddenSeed | None:
     if season is None:
         return None
     try:
-        return HiddenSeed(checked_seed(season=season, suite=suite.slug), season=season)
+        return checked_hidden_seed(season=season, suite=suite.slug)
     except NoSeedError as error:
         raise NotReadyError(suite=suite.slug, why=str(error).rstrip(".")) from error
 

@@ -1,8 +1,11 @@
-"""What can be evaluated: suites and their tasks, as registered from the `evaluator` package."""
+"""What can be evaluated: suites and their tasks, as registered from the `evaluator` package, and the seasons and sealed
+requests of their hidden splits."""
 
+import uuid
 from functools import cached_property
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 
 from evaluator.core.suites.base import Column, Panel, shown_columns
@@ -147,9 +150,14 @@ class SeasonData(models.Model):
     suite = models.SlugField()
     """Slug, whatever the version."""
     commitment = models.CharField(max_length=64)
-    """To the seed: `evaluator.core.suites.hidden.commitment`."""
+    """To the seed and the sealed requests: `evaluator.core.suites.hidden.commitment`."""
     seed = models.CharField(max_length=64, blank=True)
     """Empty until the season is closed."""
+    sealed = models.PositiveIntegerField(default=0, db_default=0)
+    """How many of its requests are sealed ones (`SealedEntry`)."""
+    sealed_digest = models.CharField(max_length=64, blank=True, default="", db_default="")
+    """`evaluator.core.suites.sealed.sealed_digest`, which is published when the season is closed; empty if there are
+    none."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["season", "suite"], name="one_commitment_per_season_and_suite")]
@@ -174,6 +182,71 @@ class SeasonAnnouncement(models.Model):
 
     def __str__(self) -> str:
         return f"announcement {self.number} of {self.season_id}"
+
+
+class SealedState(models.TextChoices):
+    """What has happened to a sealed request (`sealed/`)."""
+
+    PROPOSED = "proposed", "proposed: no parser has read it"
+    DERIVED = "derived", "derived: parsers agree with its goal, and it waits for a reviewer"
+    DISPUTED = "disputed", "disputed: a parser or the reviewer reads another goal"
+    SEALED = "sealed", "sealed: ready for a season"
+    USED = "used", "used in an open season"
+    PUBLISHED = "published", "published with its season"
+    WITHDRAWN = "withdrawn", "withdrawn"
+
+
+IN_SEASON = (SealedState.USED, SealedState.PUBLISHED)
+"""The states of entries that belong to a season."""
+
+
+class SealedEntry(models.Model):
+    """A request of the sealed pool. Words and goals are encrypted."""
+
+    class Origin(models.TextChoices):
+        """Who wrote the request."""
+
+        PERSON = "person", "a person"
+        MODEL = "model", "a language model"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    suite = models.SlugField()
+    """Slug, whatever the version."""
+    state = models.CharField(max_length=12, choices=SealedState, default=SealedState.PROPOSED)
+    origin = models.CharField(max_length=8, choices=Origin)
+    body = models.TextField()
+    """Encrypted: `sealed.bodies.Body`."""
+    findings = models.TextField(blank=True)
+    """Encrypted: `sealed.bodies.Findings`; empty until parsers have read it."""
+    added = models.DateTimeField(auto_now_add=True)
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reviewed = models.DateTimeField(null=True)
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+")
+    season = models.ForeignKey(Season, on_delete=models.PROTECT, null=True, related_name="sealed_entries")
+
+    class Meta:
+        verbose_name_plural = "sealed entries"
+        ordering = ["-added", "pk"]
+        indexes = [models.Index(fields=["suite", "state"], name="sealed_by_suite_and_state")]
+        constraints = [
+            models.CheckConstraint(condition=models.Q(state__in=SealedState.values), name="a_sealed_entry_has_a_state"),
+            models.CheckConstraint(
+                condition=models.Q(reviewer=None) | ~models.Q(reviewer=models.F("added_by")),
+                name="nobody_reviews_their_own_sealed_entry",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=IN_SEASON, season__isnull=False)
+                | (~models.Q(state__in=IN_SEASON) & models.Q(season=None)),
+                name="sealed_entries_in_use_have_a_season",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state__in=[SealedState.SEALED, *IN_SEASON]) | models.Q(reviewer__isnull=False),
+                name="a_sealed_entry_was_reviewed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"sealed entry {str(self.pk)[:8]} of {self.suite}"
 
 
 class Task(models.Model):

@@ -14,7 +14,7 @@ from evaluator.core.suites.hidden import HIDDEN, suite_on_split
 from evaluator.core.suites.registry import suite_with_digest
 from evaluator.scoring.causes.of_records import CauseContext, causes_by_reason, causes_of
 from evaluator.scoring.metrics.aggregate import TaskScore
-from leaderboard.catalog.hidden_data import NoSeedError, seed_of
+from leaderboard.catalog.hidden_data import NoSeedError, hidden_seed_of, seed_of
 from leaderboard.catalog.library import RunConditions
 from leaderboard.catalog.models import Task
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
@@ -130,9 +130,12 @@ def _suite(evaluation: Evaluation) -> LibrarySuite:
         raise OtherSuiteError(str(error)) from error
     if evaluation.split != HIDDEN:
         return suite
-    seed = seed_of(evaluation)
-    make = partial(suite_on_split, suite=suite, split=HIDDEN, hidden_seed=seed)
-    return _hidden.get_or_make((suite.digest, seed), make)
+    return _hidden.get_or_make((suite.digest, seed_of(evaluation)), partial(_hidden_suite, suite, evaluation))
+
+
+def _hidden_suite(suite: LibrarySuite, evaluation: Evaluation) -> LibrarySuite:
+    hidden = hidden_seed_of(evaluation)
+    return suite_on_split(suite=suite, split=HIDDEN, hidden_seed=hidden.secret, sealed=hidden.sealed)
 
 
 _hidden: SharedCache[tuple[str, str], LibrarySuite] = SharedCache(maxsize=4)

@@ -50,6 +50,10 @@ class Action(models.TextChoices):
     SEASON_ANNOUNCED = "season_announced", "Announced a season"
     SEASON_SIGNED = "season_signed", "Signed the announcement of a season"
     SEASON_CLOSED = "season_closed", "Closed a season"
+    SEALED_ADDED = "sealed_added", "Added a sealed request"
+    SEALED_DERIVED = "sealed_derived", "Had parsers read a sealed request"
+    SEALED_REVIEWED = "sealed_reviewed", "Reviewed a sealed request"
+    SEALED_WITHDRAWN = "sealed_withdrawn", "Withdrew a sealed request"
 
 
 class AuditEntry(models.Model):

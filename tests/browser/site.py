@@ -58,6 +58,7 @@ from tests.evaluator.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
 from tests.fakes.planners import ClumsyPlanner
 from tests.leaderboard.boards.versions import make_version
+from tests.leaderboard.catalog.sealed import added, derived, proposal
 from tests.leaderboard.evaluations.web.factories import (
     make_evaluation,
     make_planner,
@@ -192,6 +193,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     webhook = Webhook.objects.create(owner=ada, url="https://example.org/planarena/hook", secret="s" * 40)
     payload = {"webhook": str(webhook.pk), "event": "evaluation.completed"}
     OutboxMessage.objects.create(kind=Kind.WEBHOOK, payload=payload, sent_at=timezone.now())
+    derived(added(proposal(), by=bea)[0])
     _history()
     completed = states["completed"]
     digest = TaskResult.objects.filter(evaluation=completed).exclude(record_digest="")[0].record_digest

@@ -7,10 +7,10 @@ published seeds are compared with the announced commitments.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import quote
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, SerializerFunctionWrapHandler, model_serializer
 
 from evaluator.client.verify.documents import MalformedError, Page, parsed
 from evaluator.client.verify.fetching import FetchError, MissingError
@@ -22,6 +22,7 @@ from evaluator.core.signatures.documents import Served
 from evaluator.core.signatures.envelope import Envelope, EnvelopeError, open_envelope
 from evaluator.core.signatures.statements import Conditions, Digest, SeasonStatement, SnapshotStatement
 from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, SeedError, commitment
+from evaluator.core.suites.sealed import LONGEST_TEXT, SealedRequest
 
 if TYPE_CHECKING:
     from evaluator.client.verify.regenerating import Regenerated
@@ -38,6 +39,29 @@ class SeasonDataDocument(Served):
     suite: _Text
     commitment: Digest
     seed: _Text | None
+    sealed: Annotated[int, Field(ge=0, le=10**9)] = 0
+    sealed_digest: Digest | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_none_sealed(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """As sites write it: without these fields where there are no sealed requests."""
+        written: dict[str, Any] = write(self)
+        return written if self.sealed else {name: written[name] for name in ("suite", "commitment", "seed")}
+
+
+class SealedRequestDocument(Served):
+    """A sealed request of a closed season."""
+
+    text: Annotated[str, Field(max_length=LONGEST_TEXT)]
+    goal: Annotated[str, Field(max_length=LONGEST_TEXT)]
+    credit: _Text
+    licence: _Text
+
+
+class SealedRequestsDocument(Served):
+    """`/api/v1/seasons/<name>/sealed/<suite>/`"""
+
+    requests: Annotated[list[SealedRequestDocument], Field(max_length=100_000)]
 
 
 class SeasonDocument(Served):
@@ -70,8 +94,8 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
     except (MissingError, FetchError, MalformedError) as error:
         report.not_checked(_SEASON, f"{where}: {error}")
         return None
-    seed = _published_seed(document=document, statement=statement, report=report)
-    if not seed:
+    seed = _published_seed(document=document, statement=statement, site=site, report=report)
+    if seed is None:
         return None
     try:
         # Loaded here: verifying any other board needs less than a suite does.
@@ -80,7 +104,7 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         report.not_checked(_SEASON, f"{where}: its data are made by what `planarena[plans]` installs ({error})")
         return None
     try:
-        data, digest = made_again(statement=statement, seed=HiddenSeed(seed, season=conditions.season))
+        data, digest = made_again(statement=statement, seed=seed)
     except OtherSuiteError as error:
         report.not_checked(_SEASON, f"{where}: its data cannot be made here: {error}")
         return None
@@ -88,7 +112,9 @@ def regenerated(*, statement: SnapshotStatement, site: Site, report: Report) -> 
         text = f"{where}: the data that follow from the published seed are not those of the board"
         report.mismatch(_SEASON, text, expected=conditions.data_digest, found=digest)
         return None
-    report.ok(_SEASON, f"{where}: the published seed fits its commitment, and its requests and data were made again")
+    beside = f", {len(seed.sealed)} sealed requests included" if seed.sealed else ""
+    text = f"{where}: the published seed fits its commitment, and its requests and data were made again{beside}"
+    report.ok(_SEASON, text)
     return data
 
 
@@ -121,8 +147,10 @@ def check_withheld(rows: int, *, statement: SnapshotStatement, site: Site, repor
     report.note("results", f"{bound}; figures and ranges of ranks were not computed again")
 
 
-def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, report: Report) -> str:
-    """The seed of the board's suite; empty, with a finding, if it is secret or wrong."""
+def _published_seed(
+    *, document: SeasonDocument, statement: SnapshotStatement, site: Site, report: Report
+) -> HiddenSeed | None:
+    """The seed of the board's suite with its sealed requests; None, with a finding, if it is secret or wrong."""
     conditions, slug = statement.conditions, statement.suite.slug
     where = f"season {conditions.season}"
     data = next((data for data in document.suites if data.suite == slug), None)
@@ -130,22 +158,35 @@ def _published_seed(*, document: SeasonDocument, statement: SnapshotStatement, r
         named = data.commitment if data else "none"
         text = f"{where}: the site names another commitment than it signed"
         report.mismatch(_SEASON, text, expected=conditions.commitment, found=named)
-        return ""
+        return None
     if data.seed is None:
         report.note(_SEASON, f"{where} is not closed: its seed is secret, and its requests were not made again")
-        return ""
+        return None
     try:
-        committed = commitment(seed=data.seed, season=conditions.season, suite=slug)
+        sealed = _sealed(data, season=conditions.season, site=site) if data.sealed else ()
+    except (MissingError, FetchError, MalformedError) as error:
+        report.not_checked(_SEASON, f"{where}: its sealed requests cannot be read: {error}")
+        return None
+    seed = HiddenSeed(data.seed, season=conditions.season, sealed=sealed)
+    try:
+        committed = seed.commitment(slug)
     except SeedError:
         report.mismatch(
             _SEASON, f"{where}: the published seed is no seed", expected="64 hexadecimal digits", found=data.seed
         )
-        return ""
+        return None
     if committed != conditions.commitment:
-        text = f"{where}: the published seed does not fit the commitment"
+        what = f"seed and the {len(sealed)} sealed requests do" if sealed else "seed does"
+        text = f"{where}: the published {what} not fit the commitment"
         report.mismatch(_SEASON, text, expected=conditions.commitment, found=committed)
-        return ""
-    return data.seed
+        return None
+    return seed
+
+
+def _sealed(data: SeasonDataDocument, *, season: str, site: Site) -> tuple[SealedRequest, ...]:
+    path = f"/api/v1/seasons/{quote(season, safe='')}/sealed/{quote(data.suite, safe='')}/"
+    found = parsed(site.file(path), shape=SealedRequestsDocument).requests
+    return tuple(SealedRequest(text=request.text, goal=request.goal) for request in found)
 
 
 def _season(name: str, *, site: Site) -> SeasonDocument:
@@ -262,6 +303,11 @@ def _check_document(document: SeasonDocument, *, announced: SeasonStatement, rep
         if signed.get(suite) != shown.get(suite):
             text = f"{where}: the commitment of {suite} is not the announced one"
             report.mismatch(_ANNOUNCEMENT, text, expected=signed.get(suite, "none"), found=shown.get(suite, "none"))
+    counts = {data.suite: data.sealed for data in document.suites}
+    for named in announced.suites:
+        if counts.get(named.suite, named.sealed) != named.sealed:
+            text = f"{where}: the site names another number of sealed requests of {named.suite} than it announced"
+            report.mismatch(_ANNOUNCEMENT, text, expected=named.sealed, found=counts[named.suite])
     for what in ("announced", "opens", "closes"):
         if getattr(document, what) != getattr(announced, what):
             text = f"{where}: the site shows another time than it announced ({what})"
@@ -273,7 +319,8 @@ def _check_document(document: SeasonDocument, *, announced: SeasonStatement, rep
         if data.seed is None or data.suite not in signed:
             continue
         try:
-            committed = commitment(seed=data.seed, season=document.name, suite=data.suite)
+            digest = data.sealed_digest or ""
+            committed = commitment(seed=data.seed, season=document.name, suite=data.suite, sealed=digest)
         except SeedError:
             text = f"{where}: what was published for {data.suite} is no seed"
             report.mismatch(_ANNOUNCEMENT, text, expected="64 hexadecimal digits", found=data.seed)

@@ -299,11 +299,19 @@ class EvaluationStatement(Statement):
 
 
 class SuiteCommitment(Shape):
-    """The commitment to the seed of one suite's hidden data."""
+    """The commitment to the seed and the sealed requests of one suite's hidden data."""
 
     suite: _Text
     commitment: Digest
     """See `evaluator.core.suites.hidden.commitment`."""
+    sealed: _Count = 0
+    """How many requests are sealed ones, which do not follow from the seed."""
+
+    @model_serializer(mode="wrap")
+    def _without_none_sealed(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Statements that were signed before there were sealed requests keep their digests."""
+        written: dict[str, Any] = write(self)
+        return written if self.sealed else {name: value for name, value in written.items() if name != "sealed"}
 
 
 class SeasonStatement(Statement):

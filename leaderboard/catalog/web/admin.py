@@ -1,8 +1,9 @@
-"""Suites and their tasks in the admin."""
+"""Suites, their tasks and the sealed pool in the admin."""
 
 from django.contrib import admin
 
-from leaderboard.catalog.models import Suite, Task
+from leaderboard.catalog.models import SealedEntry, Suite, Task
+from leaderboard.catalog.web.sealed_admin import SealedEntryAdmin
 from leaderboard.platform.web.admin import ReadOnlyAdmin, site
 
 
@@ -25,3 +26,6 @@ class TaskAdmin(ReadOnlyAdmin):
     list_select_related = ("suite",)
     search_fields = ("key", "text")
     ordering = ("suite", "position")
+
+
+site.register(SealedEntry, SealedEntryAdmin)

@@ -4,20 +4,23 @@ from typing import Any
 
 from django.db.models import Count, Prefetch, QuerySet
 from django.utils.functional import cached_property
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.core.suites.audits import AuditedFlaw
 from leaderboard.catalog.audits import published_audit
 from leaderboard.catalog.models import Season, SeasonAnnouncement, SeasonData, Suite, Task
+from leaderboard.catalog.sealed.choosing import published_bodies
 from leaderboard.catalog.web.named import suite_named
 from leaderboard.evaluations.visibility import not_shared, sees_gold
 from leaderboard.evaluations.withheld import open_attributes
 from leaderboard.platform.api.examples import DIGEST, ENVELOPE, EXAMPLE_SUITE, LATER, PLAN, WHEN, example
 from leaderboard.platform.api.shapes import ModelOutput
-from leaderboard.platform.api.views import ListView, RetrieveView, Selected
+from leaderboard.platform.api.views import ApiView, ListView, RetrieveView, Selected
+from leaderboard.platform.encryption import UnreadableSecretError
 
 CONDITIONS_EXAMPLE = {
     "profile": "lilliput",
@@ -127,25 +130,46 @@ class SuiteView(Selected, RetrieveView[Suite]):
     lookup_field = "slug"
 
 
-@example({"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": None})
+@example({"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": None, "sealed": 400, "sealed_digest": None})
 class SeasonDataOutput(ModelOutput[SeasonData]):
     """A suite's hidden data in a season."""
 
-    commitment = serializers.CharField(help_text="SHA-256 of season, suite and seed, each behind its length.")
+    commitment = serializers.CharField(
+        help_text="SHA-256 of season, suite, seed and, if there are any, the digest of sealed requests, each behind "
+        "its length."
+    )
     seed = serializers.SerializerMethodField(help_text="Null until the season is closed.")
+    sealed = serializers.IntegerField(
+        required=False,
+        help_text="How many requests are sealed ones, which do not follow from the seed; absent if there are none.",
+    )
+    sealed_digest = serializers.SerializerMethodField(
+        help_text="Digest of the sealed requests. Null until the season is closed; absent if there are none.",
+    )
 
     class Meta:
         model = SeasonData
-        fields = ["suite", "commitment", "seed"]
+        fields = ["suite", "commitment", "seed", "sealed", "sealed_digest"]
 
     def get_seed(self, data: SeasonData) -> str | None:
         """The seed, once it is public."""
         return data.seed or None
 
+    def get_sealed_digest(self, data: SeasonData) -> str | None:
+        """The digest, once the requests are public."""
+        return (data.sealed_digest or None) if data.seed else None
+
+    def to_representation(self, instance: SeasonData) -> dict[str, Any]:
+        """Without the fields of sealed requests where there are none: `planarena verify` of a release that does not
+        know them refuses them."""
+        shown = super().to_representation(instance)
+        return shown if instance.sealed else {name: shown[name] for name in ("suite", "commitment", "seed")}
+
 
 @example({
     "name": "2026-a", "announced": WHEN, "opens": WHEN, "closes": LATER, "closed": LATER,
-    "suites": [{"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": DIGEST}], "announcements": [ENVELOPE],
+    "suites": [{"suite": EXAMPLE_SUITE, "commitment": DIGEST, "seed": DIGEST, "sealed": 400, "sealed_digest": DIGEST}],
+    "announcements": [ENVELOPE],
 })  # fmt: skip
 class SeasonOutput(ModelOutput[Season]):
     """A season of hidden data."""
@@ -187,6 +211,41 @@ class SeasonView(Selected, RetrieveView[Season]):
     serializer_class = SeasonOutput
     lookup_field = "name"
     lookup_url_kwarg = "season"
+
+
+class SealedRequestOutput(serializers.Serializer[Any]):
+    """A sealed request of a closed season."""
+
+    text = serializers.CharField(read_only=True, help_text="With a slot such as `{image}` for the name of each input.")
+    goal = serializers.CharField(read_only=True, help_text="Canonical JSON in the form of the suite.")
+    credit = serializers.CharField(read_only=True, help_text="Who wrote it.")
+    licence = serializers.CharField(read_only=True)
+
+
+@example({"requests": [{
+    "text": "Enlarge {image}, then say in German what it shows.",
+    "goal": '{"answers":[{"goal":"image_captioning","language":"de"}],"inputs":{"image":{"flaws":["low_resolution"]}}}',
+    "credit": "A. Writer", "licence": "CC0-1.0",
+}]})  # fmt: skip
+class SealedRequestsOutput(serializers.Serializer[Any]):
+    """All sealed requests of a suite in a closed season, whose digest is part of the season's commitment."""
+
+    requests = SealedRequestOutput(many=True, read_only=True)
+
+
+class SealedRequestsView(ApiView):
+    """The sealed requests of a suite in a season, once the season is closed. Until then nobody gets them here."""
+
+    @extend_schema(responses=SealedRequestsOutput)
+    def get(self, request: Request, season: str, suite: str) -> Response:  # noqa: ARG002 - the base class's
+        data = SeasonData.objects.filter(season=season, suite=suite, season__closed__isnull=False, sealed__gt=0)
+        if not data.exists():
+            raise NotFound("There is no closed season of this name with sealed requests of this suite.")
+        try:
+            bodies = published_bodies(season=season, suite=suite)
+        except UnreadableSecretError as error:
+            raise NotFound("The sealed requests cannot be read at present: tell the operator of this site.") from error
+        return Response(SealedRequestsOutput({"requests": [body.model_dump() for body in bodies]}).data)
 
 
 @example({

@@ -16,6 +16,7 @@ urlpatterns = [
 api_patterns = [
     path("seasons/", api.SeasonsView.as_view(), name="seasons"),
     path("seasons/<slug:season>/", api.SeasonView.as_view(), name="season"),
+    path("seasons/<slug:season>/sealed/<slug:suite>/", api.SealedRequestsView.as_view(), name="sealed-requests"),
     path("suites/", api.SuitesView.as_view(), name="suites"),
     path("suites/<slug:slug>/", api.SuiteView.as_view(), name="suite"),
     path("suites/<slug:slug>/tasks/", api.TasksView.as_view(), name="tasks"),

@@ -34,6 +34,13 @@ class Command(BaseCommand):
         announce.add_argument(
             "--closes", help="when you mean to close it, which pages then say; nothing closes by itself"
         )
+        announce.add_argument(
+            "--sealed",
+            action="append",
+            default=[],
+            metavar="SUITE=SHARE",
+            help="the share of a suite's requests that come from the sealed pool, as openagi-season=0.2; repeat it",
+        )
         close = commands.add_parser("close", help="publish the seeds; nothing can be submitted to it any more")
         close.add_argument("name")
         commands.add_parser("list", help="all seasons with their commitments and published seeds")
@@ -53,7 +60,8 @@ class Command(BaseCommand):
     def _announced(self, options: Mapping[str, Any]) -> Season:
         opens, closes = (_moment(options[name], option=f"--{name}") for name in ("opens", "closes"))
         with transaction.atomic():
-            season = seasons.announce(name=options["name"], opens=opens, closes=closes)
+            sealed = dict(map(_share, options["sealed"]))
+            season = seasons.announce(name=options["name"], opens=opens, closes=closes, sealed=sealed)
             if (key := signing_key()) is not None:
                 sign_announcement(season, key=key, known=public_keys)
         if not season.announcements.exists():
@@ -65,7 +73,8 @@ class Command(BaseCommand):
         self.stdout.write(f"Season {season.name}: opens {season.opens:%Y-%m-%d %H:%M} UTC{until}")
         for data in season.suites.order_by("suite"):
             seed = f"  seed {data.seed}" if data.seed else ""
-            self.stdout.write(f"  {data.suite}  commitment {data.commitment}{seed}")
+            sealed = f"  sealed requests {data.sealed}" if data.sealed else ""
+            self.stdout.write(f"  {data.suite}  commitment {data.commitment}{sealed}{seed}")
 
 
 def _moment(text: str | None, *, option: str) -> datetime | None:
@@ -78,3 +87,11 @@ def _moment(text: str | None, *, option: str) -> datetime | None:
     if moment is None:
         raise CommandError(f"{option} is a time such as 2026-12-01T00:00Z, not {text!r}.")
     return moment if timezone.is_aware(moment) else timezone.make_aware(moment, timezone.get_default_timezone())
+
+
+def _share(text: str) -> tuple[str, float]:
+    suite, _, share = text.partition("=")
+    try:
+        return suite, float(share)
+    except ValueError:
+        raise CommandError(f"--sealed is a suite and a share such as openagi-season=0.2, not {text!r}.") from None

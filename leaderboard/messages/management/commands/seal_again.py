@@ -7,6 +7,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
 from django.db.models import Model
 
+from leaderboard.catalog.models import SealedEntry
+from leaderboard.catalog.sealed.bodies import encrypt_bodies_again
 from leaderboard.messages.models import Webhook
 from leaderboard.messages.webhooks import encrypt_secret_again
 from leaderboard.people.second_factor import seal_secrets_again
@@ -26,6 +28,8 @@ class Command(BaseCommand):
         for model, field, again in (
             (EndpointSecret, "sealed", lambda stored: encrypt_again(stored, purpose=PURPOSE)),
             (Webhook, "secret", encrypt_secret_again),
+            (SealedEntry, "body", encrypt_bodies_again),
+            (SealedEntry, "findings", encrypt_bodies_again),
         ):
             count, unreadable = _rows_again(model=model, field=field, again=again)
             done, lost = done + count, lost + unreadable

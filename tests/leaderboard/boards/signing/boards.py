@@ -50,7 +50,8 @@ def evaluated(*, suite: Suite, owner: str, tasks: int = TASKS, **fields: Any) ->
 def summarise_again(evaluation: Evaluation) -> None:
     """Let its figures follow from its results."""
     results = list(evaluation.results.select_related("task").order_by("task__position"))
-    summary = Library().summarise(suite="openagi", results=list(map(task_score, results)), samples=evaluation.samples)
+    scores = list(map(task_score, results))
+    summary = Library().summarise(suite=evaluation.suite.slug, results=scores, samples=evaluation.samples)
     Evaluation.runs.filter(pk=evaluation.pk).update(
         summary={**summary, "usage": usage_of(results)},
         tasks_total=len(results),

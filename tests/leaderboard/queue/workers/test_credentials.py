@@ -223,7 +223,7 @@ class TestSeed:
         answer = attempt.client.get(f"{attempt.path}seed/")
         evaluation = Evaluation.objects.get()
         seed = hidden_data.derived_seed(master=settings.HIDDEN_SEED, season="1", suite=evaluation.suite.slug)
-        assert answer.json() == {"season": "1", "seed": seed}
+        assert answer.json() == {"season": "1", "seed": seed, "sealed": []}
         assert answer["Cache-Control"] == "no-store"
         assert attempt.told["needs_seed"] is True
         assert settings.HIDDEN_SEED not in str(attempt.told) + answer.content.decode()
