@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, SecretStr
 
+from evaluator.core.suites.sealed import SealedRequest
 from evaluator.network.secret_header import SecretHeader
+from gpu_jobs import contract
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract import BundledPlanner, ChatPlanner, EndpointPlanner, Lease, PlansPlanner, SentSealedRequest
+from gpu_jobs.contract import BundledPlanner, ChatPlanner, EndpointPlanner, Lease, PlansPlanner
 from gpu_jobs.contract import SecretHeader as SentHeader
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ class HeldLease(Lease):
 
     hidden_seed: SecretStr | None = Field(default=None, exclude=True)
     """The seed of the hidden data."""
-    sealed: tuple[SentSealedRequest, ...] = Field(default=(), exclude=True, repr=False)
+    sealed: tuple[SealedRequest, ...] = Field(default=(), exclude=True, repr=False)
     """Requests of the hidden data that do not follow from the seed."""
     header: SentHeader | None = Field(default=None, exclude=True)
     """Secret header of the planner's endpoint."""
@@ -60,9 +62,13 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
     return HeldLease(
         **dict(lease),
         hidden_seed=None if seed is None else seed.seed,
-        sealed=() if seed is None else seed.sealed,
+        sealed=() if seed is None else tuple(map(_sealed, seed.sealed)),
         header=client.secret_header(lease) if needs_header else None,
     )
+
+
+def _sealed(sent: contract.SentSealedRequest) -> SealedRequest:
+    return SealedRequest(text=sent.text.get_secret_value(), goal=sent.goal.get_secret_value())
 
 
 def secrets_of(lease: HeldLease) -> list[str]:

@@ -207,15 +207,10 @@ def _perturbed(evaluator: "Evaluator", *, lease: HeldLease) -> "Evaluator":
 def _hidden_seed(lease: HeldLease) -> "HiddenSeed | None":
     """The hidden data of a lease; None for open data, for which the library refuses a seed."""
     from evaluator.core.suites.hidden import HIDDEN, HiddenSeed
-    from evaluator.core.suites.sealed import SealedRequest
 
     if lease.split != HIDDEN or lease.hidden_seed is None:
         return None
-    sealed = tuple(
-        SealedRequest(text=request.text.get_secret_value(), goal=request.goal.get_secret_value())
-        for request in lease.sealed
-    )
-    return HiddenSeed(lease.hidden_seed.get_secret_value(), season=lease.season, sealed=sealed)
+    return HiddenSeed(lease.hidden_seed.get_secret_value(), season=lease.season, sealed=lease.sealed)
 
 
 def _check_commitment(lease: HeldLease) -> None:

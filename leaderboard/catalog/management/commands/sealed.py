@@ -11,7 +11,7 @@ from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
 from leaderboard.catalog.models import SealedEntry, SealedState
 from leaderboard.catalog.sealed.bodies import body_of
-from leaderboard.catalog.sealed.pool import PoolError, derive, library_suite, proof_of, rules_reading
+from leaderboard.catalog.sealed.pool import PoolError, derive, library_suite, pool_suites, proof_of, rules_reading
 from leaderboard.catalog.sealed.second_parser import DEFAULT, planner_reading
 from leaderboard.platform.encryption import UnreadableSecretError
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         commands = parser.add_subparsers(dest="what", required=True)
         read = commands.add_parser("derive", help="compare what the rules and a planner read with the authors' goals")
-        read.add_argument("--suite", default="openagi-season")
+        read.add_argument("--suite", help="only entries of this suite; by default of all")
         read.add_argument(
             "--planner",
             default=DEFAULT,
@@ -39,7 +39,8 @@ class Command(BaseCommand):
                 self.stdout.write(f"{row['suite']}  {row['state']}  {row['entries']}")
             return
         try:
-            self._derive(suite=options["suite"], name=options["planner"])
+            for suite in [options["suite"]] if options["suite"] else pool_suites():
+                self._derive(suite=suite, name=options["planner"])
         except (PoolError, UnreadableSecretError, PlannerNameError) as error:
             raise CommandError(str(error)) from error
 
@@ -58,4 +59,4 @@ class Command(BaseCommand):
             read = derive(entry.pk, readings=[first, second])
             agreed += read.state == SealedState.DERIVED
             disputed += read.state == SealedState.DISPUTED
-        self.stdout.write(f"{agreed} derived, {disputed} disputed, {failed} not read.")
+        self.stdout.write(f"{suite}: {agreed} derived, {disputed} disputed, {failed} not read.")

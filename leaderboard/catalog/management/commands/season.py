@@ -39,7 +39,7 @@ class Command(BaseCommand):
             action="append",
             default=[],
             metavar="SUITE=SHARE",
-            help="the share of a suite's requests that come from the sealed pool, as openagi-season=0.2; repeat it",
+            help="the share of a suite's requests that come from the sealed pool, from 0 to 1",
         )
         close = commands.add_parser("close", help="publish the seeds; nothing can be submitted to it any more")
         close.add_argument("name")
@@ -94,4 +94,4 @@ def _share(text: str) -> tuple[str, float]:
     try:
         return suite, float(share)
     except ValueError:
-        raise CommandError(f"--sealed is a suite and a share such as openagi-season=0.2, not {text!r}.") from None
+        raise CommandError(f"--sealed is a suite and a share such as SUITE=0.2, not {text!r}.") from None

@@ -1,5 +1,8 @@
 """Sealed requests from the lease of a worker to `planarena verify` of a closed season."""
 
+from dataclasses import replace
+from unittest.mock import Mock
+
 import pytest
 from django.core.management import call_command
 
@@ -14,7 +17,7 @@ from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.scoring.metrics.aggregate import indicators_of_samples
 from gpu_jobs.contract import Lease, Seed
-from gpu_jobs.planners import HeldLease, LeaseRefusedError
+from gpu_jobs.planners import HeldLease, LeaseRefusedError, with_secrets
 from gpu_jobs.runner import EvaluatorRunner
 from leaderboard.boards.services import publish
 from leaderboard.catalog.hidden_data import checked_hidden_seed
@@ -70,7 +73,9 @@ def leased(suite: Suite) -> tuple[Evaluation, HeldLease, object]:
     seed = Seed.model_validate_json(answer.content)
     assert "Sing" not in repr(seed)
     tasks = tuple(task.key for task in suite_of(SLUG).tasks if task.metric == ABSTENTION)
-    held = HeldLease(**{**dict(lease), "tasks": tasks}, hidden_seed=seed.seed, sealed=seed.sealed)
+    site = Mock(**{"seed.return_value": seed})
+    held = with_secrets(lease.model_copy(update={"tasks": tasks}), client=site)
+    assert "Sing" not in repr(held) + held.model_dump_json()
     return evaluation, held, attempt
 
 
@@ -120,7 +125,7 @@ def test_a_worker_refuses_a_season_without_its_sealed_requests_and_a_self_hosted
     _, lease, attempt = leased(suite)
     with pytest.raises(LeaseRefusedError, match=r"does not match its published commitment .* \(0 sealed requests\)"):
         run(lease.model_copy(update={"sealed": ()}))
-    other = lease.sealed[0].model_copy(update={"text": lease.hidden_seed})
+    other = replace(lease.sealed[0], text="Sing something else.")
     with pytest.raises(LeaseRefusedError, match="does not match its published commitment"):
         run(lease.model_copy(update={"sealed": (other,)}))
     Attempt.objects.update(worker="own:w")
