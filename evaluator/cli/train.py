@@ -343,9 +343,9 @@ def controlllm(
 
 @app.command("same-meaning")
 def same_meaning(
-    what: Annotated[str, typer.Argument(help="train; measure: on hidden pairs; ship: into the package.")] = "train",
+    what: Annotated[str, typer.Argument(help="train; average; measure: on hidden pairs; ship.")] = "train",
     base: Annotated[Path, typer.Option(help="Folder of all-MiniLM-L6-v2.")] = Path(".data/planners/all-MiniLM-L6-v2"),
-    start: Annotated[Path | None, typer.Option(help="Folder of a trained network to go on from.")] = None,
+    start: Annotated[list[Path] | None, typer.Option(help="A network to go on from; average: two or more.")] = None,
     work: Annotated[Path, typer.Option(help="Folder of the network.")] = Path(".data/planners/same-meaning"),
     steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the head and of the batches.")] = 0,
@@ -358,7 +358,9 @@ def same_meaning(
     settings = _without_none(steps=steps, seed=seed, resume=resume, stop_after=stop_after)
     typer.echo(
         _reporting_errors(
-            lambda: run(what=what, base=base, start=start, work=work, settings=settings, report=_progress("training"))
+            lambda: run(
+                what=what, base=base, start=start or [], work=work, settings=settings, report=_progress("training")
+            )
         )
     )
 

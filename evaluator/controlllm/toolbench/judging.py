@@ -11,10 +11,8 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
-from evaluator.controlllm.toolbench.meaning.frames import frame_of
 from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
 from evaluator.controlllm.toolbench.meaning.lexicon import plain_words, words_of_prompts
-from evaluator.controlllm.toolbench.meaning.questions import left_over
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.toolbench.meaning.words import are_near, may_mean, names_thing
@@ -209,9 +207,9 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
     """Settle the pairs of one plan by the shipped network, and what it leaves undecided by an arbiter, if there is one.
 
     The network gets no text that is the whole request or names a file: the tool has no file but its own, and is asked
-    for one thing. It also gets no text that names a thing where the whole picture is to be described or listed: some
-    turnips are no description, which it does not know for certain. For the same reason it gets no text that shares
-    nothing with what is wanted.
+    for one thing. It can only refuse a text that names a thing where the whole picture is to be described or listed:
+    some turnips are no description, which it does not know for certain. The same holds for texts that have little in
+    common with what is wanted.
     Only the first `MOST_PAIRS` pairs are submitted; the others stay undecided. That bounds the cost of a plan.
     """
     settled: dict[Pair, Settled] = dict.fromkeys(undecided[:MOST_PAIRS], Settled(verdict="undecided"))
@@ -221,7 +219,7 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
         open_pairs = [
             pair
             for pair, answer in settled.items()
-            if answer.verdict == "undecided" and not (who == "network" and _is_withheld(pair, request=request))
+            if answer.verdict == "undecided" and not (who == "network" and _repeats(request, text=pair.given))
         ]
         if decider is None or not open_pairs:
             continue
@@ -229,26 +227,30 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
             Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request) for pair in open_pairs
         ]
         for pair, answer in zip(open_pairs, decider.settle(questions), strict=True):
+            if who == "network" and answer.verdict == "same" and _is_only_refused(pair, request=request):
+                answer = replace(answer, verdict="undecided", problem=_NOT_ACCEPTED)
             settled[pair] = replace(answer, by="" if answer.verdict == "undecided" else who)
     return settled
 
 
-def _is_withheld(pair: Pair, *, request: str) -> bool:
-    """Whether the network is not asked about a pair."""
-    return _repeats(request, text=pair.given) or _names_thing_for_all(pair, request=request) or shares_nothing(pair)
+_LONG = 40
+"""Words from which a text is longer than those that the network has learned from."""
+_LEAST_OF_LONG = 0.5
+_NOT_ACCEPTED = "The network takes them for the same, which does not count for such texts."
 
 
-def shares_nothing(pair: Pair) -> bool:
-    """Whether a name has no noun, that of an object no word that may mean what is wanted or is of its kind, or another
-    text no word and no ask in common with what is wanted: the network has not learned from such texts, and takes some
-    of them for anything ("It is the same", "some turnips")."""
-    if pair.kind in {"object", "action"}:
-        words = base_forms(pair.given)
-        is_named = pair.kind == "action" or any(_may_name(word, wanted=pair.wanted) for word in words)
-        return not (is_named and any(names_thing(word) for word in words))
-    wanted, given = frame_of(pair.wanted), frame_of(pair.given)
-    missing, _ = left_over(wanted.content, given.content)
-    return len(missing) == len(wanted.content) and wanted.asks.isdisjoint(given.asks)
+def _is_only_refused(pair: Pair, *, request: str) -> bool:
+    """Whether the network can only refuse a pair."""
+    return _names_thing_for_all(pair, request=request) or has_little_in_common(pair)
+
+
+def has_little_in_common(pair: Pair) -> bool:
+    """Whether the network has not learned from such pairs: the name of an object without a word that may mean what is
+    wanted or is of its kind, or a long text that is wanted, of which the other can only be a part."""
+    wanted, given = base_forms(pair.wanted), base_forms(pair.given)
+    if pair.kind == "object":
+        return not any(_may_name(word, wanted=pair.wanted) for word in given)
+    return len(wanted) >= _LONG and len(given) < _LEAST_OF_LONG * len(wanted)
 
 
 def _may_name(word: str, *, wanted: str) -> bool:
@@ -269,7 +271,9 @@ def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
 
 def overturned_pairs(*, refused: Sequence[Pair], request: str) -> dict[Pair, Settled]:
     """The pairs of one plan that the rules refused and the shipped network accepts, by a threshold of its own."""
-    open_pairs = [pair for pair in refused if not _is_withheld(pair, request=request)][:MOST_PAIRS]
+    open_pairs = [
+        pair for pair in refused if not (_repeats(request, text=pair.given) or _is_only_refused(pair, request=request))
+    ][:MOST_PAIRS]
     questions = [
         Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request, refused=True)
         for pair in open_pairs

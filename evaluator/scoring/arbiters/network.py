@@ -14,7 +14,8 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,12 +29,12 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent / "same_meaning"
 NAME = "same-meaning"
-VERSION = "network/3"
+VERSION = "network/4"
 """Increment it whenever verdicts may change for the same files."""
 SYMMETRIC = frozenset({"question", "prompt", "text"})
 """Kinds that are read in both orders, of which the mean logit counts."""
-MOST_TOKENS = 256
-"""Of both texts together; longer ones are not settled."""
+MOST_TOKENS = 512
+"""Of both texts together; the network has places for no more. Longer ones are not settled."""
 _UNREADABLE = (
     f"The texts have more than {MOST_TOKENS} pieces of words, too few words, or characters that the network "
     "does not know."
@@ -130,8 +131,6 @@ class SameMeaning:
 
     def probability(self, question: Question) -> float | None:
         """The probability that both texts have the same meaning, in [0, 1]; None if the network cannot read them."""
-        import numpy as np
-
         fewest = 1 if question.kind in _NAMES else 2
         if min(len(_WORD.findall(text)) for text in (question.wanted, question.given)) < fewest:
             return None
@@ -150,23 +149,29 @@ class SameMeaning:
         # Texts in an unknown script all look alike.
         if len(rows[0][0]) > MOST_TOKENS or tokenizer.token_to_id(_UNKNOWN) in rows[0][0]:
             return None
-        logits = []
-        # One text at a time, so that rounding does not depend on others.
-        for ids, types in rows:
-            read = {"ids": np.array([ids], dtype=np.int64), "types": np.array([types], dtype=np.int64)}
-            found = min(max(float(session.run(None, read)[0][0]), _LEAST), 1 - _LEAST)
-            logits.append(math.log(found / (1 - found)))
+        # Each reading by itself, so that rounding does not depend on others.
+        with ThreadPoolExecutor(max_workers=len(rows)) as pool:
+            logits = list(pool.map(partial(_logit, session), rows))
         return round(1 / (1 + math.exp(-sum(logits) / len(logits))), 4)
+
+
+def _logit(session: Any, row: tuple[list[int], list[int]]) -> float:
+    import numpy as np
+
+    ids, types = row
+    read = {"ids": np.array([ids], dtype=np.int64), "types": np.array([types], dtype=np.int64)}
+    found = min(max(float(session.run(None, read)[0][0]), _LEAST), 1 - _LEAST)
+    return math.log(found / (1 - found))
 
 
 def _load(folder: Path) -> tuple[Any, "Tokenizer"]:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    # A pair is too small for more threads, and spinning ones would take time from the worker's other work.
-    options.intra_op_num_threads = 2
+    # Both readings of a pair run at once, which gains more than threads within one. A session without threads of its
+    # own may also be loaded before a worker forks.
+    options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(
         str(folder / "network.onnx"), sess_options=options, providers=["CPUExecutionProvider"]
     )

@@ -21,7 +21,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     words_of,
     words_of_prompts,
 )
-from evaluator.controlllm.toolbench.meaning.sentences import base_forms
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, without_instructions
 from evaluator.controlllm.toolbench.meaning.words import may_be_verb
 
 _POLITE = re.compile(
@@ -33,10 +33,12 @@ _POLITE = re.compile(
 )
 _YES_OR_NO = re.compile(
     r"^(?:be|do|have|can|will|should|must|would) |(?:^| )whether "
-    r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder|identify|detect|assess)(?: i| me)? if "
+    r"|\b(?:tell|say|know|check|see|determine|verify|confirm|out|wonder|identify|detect|assess|true|yes|judge|decide)"
+    r"(?: i| me)? if "
 )
 _WHETHER = re.compile(
     r"(?<=\btell)(?: i| me)? if |(?<=\bknow) if |(?<=\bfind) out if |(?<=\bcheck) if |(?<=\bsee) if "
+    r"|(?<=\bsay) if |(?<=\btrue) if |(?<=\byes) if |(?<=\bjudge) if |(?<=\bdecide) if "
     r"|(?<=\bdetermine) if |(?<=\bverify) if |(?<=\bconfirm) if |(?<=\bidentify) if |(?<=\bdetect) if "
 )
 _INTERROGATIVE = re.compile(r"^(?:\S+ )?(?:what|which|who|whom|whose|where|when|why|how)\b")
@@ -141,6 +143,7 @@ class Frame:
 @lru_cache(maxsize=65536)
 def frame_of(text: str) -> Frame:
     """Parse a question."""
+    text = without_instructions(text)
     sentence = _without_remarks(_HEDGES.sub("", polite_removed(" ".join(base_forms(text)))))
     sentence = _ANY_OBJECT.sub("what ", sentence)
     sentence = _WHICH_KIND.sub("what", sentence)

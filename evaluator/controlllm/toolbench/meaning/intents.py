@@ -8,7 +8,7 @@ from evaluator.controlllm.toolbench.meaning.frames import Frame, concepts_in, fr
 from evaluator.controlllm.toolbench.meaning.lexicon import Category, Concept, are_related, plain_words
 from evaluator.controlllm.toolbench.meaning.objects import compare_objects
 from evaluator.controlllm.toolbench.meaning.questions import are_known, compare_frames, left_over, not_understood
-from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file, without_instructions
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 
 _REMOVAL = re.compile(r"^(?:.*? )?<removing> (?P<object>.+)$")
@@ -41,6 +41,11 @@ _LOCATED = re.compile(r" (?:be )?(?:located|locate|situated|situate|position|pla
 _ONE_OBJECT = re.compile(r"\b(?:object|item|thing|entity)\b")
 _SEVERAL_OBJECTS = re.compile(r"\b(?:objects|items|things|entities|everything|all|every|each|any|list|else)\b")
 _ONE_OR_SEVERAL = re.compile(r"\b(?:objects?|items?|things?)\b")
+_ALL_OBJECTS = re.compile(
+    r"\b(?:(?:all|each|every)(?: (?:one|single|last))*(?: of)?(?: the| these| those)?|everything)"
+    r"(?: (?:visible|different|distinct|individual|present|possible|discernible|recogni[sz]able|physical))*"
+    r"(?: (?:object|item|thing|entity|element))?\b"
+)
 _OF_THIS = re.compile(r"^\W*(?:(?:is|was) (?:it|this|that|he|she)\b|what(?: is|'s) (?:it|this|that)\W*$)")
 _OPEN = frozenset({"description", "seen", "happening"})
 _LISTS = frozenset({"contents", "seen"})
@@ -89,6 +94,7 @@ def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[
         attributes: base forms of the words next to the object's name in the request; for a list without an object, of
             all words of the request.
     """
+    text = without_instructions(text)
     if intent is Intent.GROUND:
         return _compare_grounding(text, about, attributes)
     if intent is Intent.REMOVE:
@@ -147,7 +153,7 @@ def _compare_listing(text: str, about: str, attributes: frozenset[str]) -> Findi
 
     It may exclude an object only where the request does ("Besides the bus, what else is there?").
     """
-    sentence = " ".join(base_forms(text))
+    sentence = _ALL_OBJECTS.sub("all object", " ".join(base_forms(text)))
     findings: list[Finding] = []
     mention = _MENTION.search(sentence)
     if mention is not None and frame_of(sentence[: mention.start()]).asks:

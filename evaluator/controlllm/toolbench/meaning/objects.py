@@ -19,7 +19,8 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
 )
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
-from evaluator.controlllm.toolbench.meaning.words import may_mean
+from evaluator.controlllm.toolbench.meaning.wordnet import PartOfSpeech
+from evaluator.controlllm.toolbench.meaning.words import may_mean, usual_sense
 
 MOST_BESIDE = 3
 """Words beside the head noun that a condition may have."""
@@ -31,6 +32,12 @@ _PREPOSITION = re.compile(
 _IN_IMAGE = re.compile(
     r" (?:in|on|of|from|within) (?:the |this |that |a )?(?:give |provide |input )?"
     r"(?:image|picture|photo|photograph|scene|frame|file) $"
+)
+_IN_FILE = re.compile(
+    r"\s+(?:(?:that|which) (?:is|are|can be) )?(?:(?:shown|seen|found|visible|present|depicted) )?"
+    r"(?:in|of|from|within)(?: the)?(?: (?:image|picture|photo|file))?"
+    r" \S+\.\w{2,5}(?: (?:image|picture|photo|file))?\W*$",
+    re.IGNORECASE,
 )
 _PAIR_OF = re.compile(r"^ (?:(?:a|an|the|any) )?(?:pair|piece) of ")
 """Words before a name that is counted in pairs or pieces: a pair of scissors, a piece of luggage."""
@@ -65,12 +72,15 @@ def compare_objects(wanted: str, given: str, attributes: frozenset[str] = frozen
         given: the condition.
         attributes: base forms of the words next to the object's name in the request.
     """
+    given = _without_place(given)
     lowered = given.lower()
     if names_file(given) or (_SEVERAL.search(lowered) and not _SEVERAL.search(wanted.lower())):
         return DIFFERENT
     if EXCLUDING.search(lowered) and not EXCLUDING.search(wanted.lower()):
         return DIFFERENT
-    if _joined(wanted) == _joined(given):
+    if _joined(wanted) == _joined(given) or _letters(wanted) == _letters(given):
+        return SAME
+    if _are_synonyms(wanted, given):
         return SAME
     first, second = name_of(wanted), name_of(given)
     if first is None or second is None or second.length > first.length + MOST_BESIDE:
@@ -125,6 +135,26 @@ def _is_compound_of(concept: Concept, head: Concept) -> bool:
 
 def _joined(name: str) -> str:
     return "".join(word for word in base_forms(name) if word not in _FILLERS)
+
+
+def _letters(name: str) -> str:
+    """Its letters and digits: a chain saw is a chainsaw, though "saw" is also a form of "see"."""
+    return "".join(filter(str.isalnum, name.lower()))
+
+
+def _without_place(name: str) -> str:
+    """A name without "in a.png" at its end: the tool has no other picture."""
+    shorter = _IN_FILE.sub("", name)
+    return shorter if shorter.strip() and names_file(name) and not names_file(shorter) else name
+
+
+def _are_synonyms(wanted: str, given: str) -> bool:
+    """Whether WordNet has both as whole names, of which at least one has several words, of one usual sense."""
+    names = [" ".join(word for word in base_forms(text) if word not in _FILLERS) for text in (wanted, given)]
+    if not any(" " in name for name in names):
+        return False
+    first, second = (usual_sense(name, PartOfSpeech.NOUN) for name in names)
+    return first is not None and second is not None and first.synset == second.synset
 
 
 @lru_cache(maxsize=16384)

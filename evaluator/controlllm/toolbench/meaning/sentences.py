@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from itertools import takewhile
 
-from evaluator.controlllm.toolbench.meaning.lexicon import lemma, plain_words, words_of_asking
+from evaluator.controlllm.toolbench.meaning.lexicon import lemma, plain_words, words_of, words_of_asking
 
 LONGEST = 2000
 """Characters of a text that are parsed; no question, name or prompt is longer."""
@@ -26,6 +26,42 @@ def names_file(text: str) -> bool:
 
 def _is_file(piece: str) -> bool:
     return _FILE.search(piece.rstrip(".")) is not None
+
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n+")
+_PERSONA = re.compile(
+    r"^\W*(?:you are|you're|act as|imagine (?:that )?you are|assume the role of)\b[^?]*$", re.IGNORECASE
+)
+_TASK = re.compile(
+    r"^\W*(?:your (?:task|job|goal) is(?: now)? to|(?:i |we )?(?:need|want|would like|'d like) you to"
+    r"|task:|instructions?:|question:|q:|prompt:)\s*",
+    re.IGNORECASE,
+)
+_INSPECTION = re.compile(
+    r"^\W*(?:please )?(?:(?:carefully|closely|thoroughly) )?"
+    r"(?:look|examine|inspect|study|view|scan|analy[sz]e|observe|review|go)"
+    r"(?: (?:carefully|closely|thoroughly))?(?: (?:at|through|over))?"
+    r" (?:the|this)(?: (?:whole|entire|full|given|provided|attached|input))? (?:image|picture|photo|photograph|scene)"
+    r"(?: (?:carefully|closely|thoroughly))?"
+    r"(?:,? and(?: then)?(?: (?:tell|say|answer)(?: me| this| the question)?:)?|[,:;]| to)\s+",
+    re.IGNORECASE,
+)
+_OF_FORMS = frozenset(words_of("plain_words", "forms")["words"])
+
+
+@lru_cache(maxsize=65536)
+def without_instructions(text: str) -> str:
+    """A text without what only tells a model how to work and to answer: roles, "your task is to", forms of answers.
+
+    "Look closely at the image and count the dogs. Reply with a number only." becomes "count the dogs." A text of which
+    nothing would remain is returned as it is.
+    """
+    kept = []
+    for sentence in _SENTENCE_END.split(text[:LONGEST]):
+        words = _WORD.findall(sentence.lower().replace(_APOSTROPHE, "'"))
+        if words and not _PERSONA.match(sentence) and not _OF_FORMS.issuperset(words):
+            kept.append(_INSPECTION.sub("", _TASK.sub("", sentence)))
+    return " ".join(kept) if any(_WORD.search(sentence.lower()) for sentence in kept) else text
 
 
 def _without_files(text: str, *, instead: str) -> str:

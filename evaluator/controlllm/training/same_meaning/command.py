@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -11,20 +11,20 @@ import torch
 from evaluator.controlllm.training.same_meaning.export import write_onnx
 from evaluator.controlllm.training.same_meaning.measuring import Quality, calibrate, measured
 from evaluator.controlllm.training.same_meaning.natural import Part, natural_groups, natural_pairs
-from evaluator.controlllm.training.same_meaning.training import Order, train
+from evaluator.controlllm.training.same_meaning.training import Order, average, train
 from evaluator.scoring.arbiters.network import FOLDER, NAME
 from evaluator.scoring.metrics.statistics import Interval
 from evaluator.training.loop import Progress
 from evaluator.training.runs import ChoiceError
 
-CHOICES = ("train", "measure", "ship")
+CHOICES = ("train", "average", "measure", "ship")
 
 
 def run(
     *,
     what: str,
     base: Path,
-    start: Path | None,
+    start: Sequence[Path],
     work: Path,
     settings: Mapping[str, Any],
     report: Callable[[Progress], None],
@@ -34,7 +34,7 @@ def run(
     Args:
         what: the choice.
         base: folder of all-MiniLM-L6-v2.
-        start: folder of a trained network to go on from, or None.
+        start: folder of a trained network to go on from, if any; of two or more for the average of their weights.
         work: folder of the trained network. The shipped one is measured if there is none.
         settings: settings of the training: `steps`, `seed`, `resume`, `stop_after`.
         report: receives the progress.
@@ -48,11 +48,17 @@ def run(
         return _tables(exported(work) if (work / "model.safetensors").is_file() else FOLDER)
     if what == "ship":
         return f"written to {ship(work=work)}"
+    if what == "average":
+        if len(start) < 2:
+            raise ChoiceError("an average needs two networks: --start FOLDER --start FOLDER")
+        return f"written to {average(folders=start, out=work)}"
     if what != "train":
         raise ChoiceError(f"there is nothing to do called {what!r}; there are: {', '.join(CHOICES)}")
     if not (base / "model.safetensors").is_file():
         raise ChoiceError(f"{base} holds no model.safetensors of all-MiniLM-L6-v2: --base names its folder")
-    folder = train(Order(base=base, start=start, out=work, **settings), report=report)
+    if len(start) > 1:
+        raise ChoiceError("a training goes on from one network: give --start once")
+    folder = train(Order(base=base, start=next(iter(start), None), out=work, **settings), report=report)
     return "stopped early; --resume continues" if folder is None else f"written to {folder}"
 
 
@@ -123,6 +129,11 @@ def _tables(folder: Path) -> str:
 
 def _commands(record: Mapping[str, Any]) -> list[str]:
     """The commands of all runs, with the share of pairs by hand, which changed between them."""
+    if "averaged" in record:
+        first, *others = (_commands(each) for each in record["averaged"])
+        # They have all but their last run in common.
+        last = [each[-1] for each in (first, *others)]
+        return [*first[:-1], f"{' and '.join(last)}, then `planarena train same-meaning average` of these"]
     before = record.get("before")
     commands = [] if before is None else _commands(before)
     for number, run in enumerate(record["runs"]):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluator.controlllm.toolbench.goals.goal import says
 from evaluator.controlllm.toolbench.goals.parts import Action, Asking, Literal, Object, Saying, SayingKind
-from evaluator.controlllm.toolbench.judging import shares_nothing
+from evaluator.controlllm.toolbench.judging import has_little_in_common
 from evaluator.controlllm.toolbench.meaning.intents import Intent
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, next_to
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
@@ -54,8 +54,8 @@ class Compared:
     ruled: Verdict
     probability: float
     """The network's, in [0, 1]; 0 for texts that it cannot read."""
-    is_withheld: bool = False
-    """Whether the network is not asked about it in plans."""
+    is_only_refused: bool = False
+    """Whether the network can only refuse it in plans."""
 
 
 def compared(pairs: Sequence[TextPair], *, network: SameMeaning) -> list[Compared]:
@@ -66,7 +66,7 @@ def compared(pairs: Sequence[TextPair], *, network: SameMeaning) -> list[Compare
             same=pair.same,
             ruled=ruled(pair),
             probability=_probability(pair, network=network),
-            is_withheld=shares_nothing(Pair(kind=pair.kind, wanted=pair.wanted, given=pair.given, why="")),
+            is_only_refused=has_little_in_common(Pair(kind=pair.kind, wanted=pair.wanted, given=pair.given, why="")),
         )
         for pair in pairs
     ]
@@ -175,12 +175,11 @@ def quality(pairs: Sequence[Compared], *, thresholds: Mapping[str, Mapping[str, 
 def _verdict(one: Compared, *, thresholds: Mapping[str, float]) -> Outcome:
     if one.ruled is Verdict.SAME:
         return "same"
-    if one.is_withheld:
-        return "different" if one.ruled is Verdict.DIFFERENT else "undecided"
     if one.ruled is Verdict.DIFFERENT:
-        return "same" if one.probability >= thresholds["overturned"] else "different"
+        overturns = one.probability >= thresholds["overturned"] and not one.is_only_refused
+        return "same" if overturns else "different"
     if one.probability >= thresholds["same"]:
-        return "same"
+        return "undecided" if one.is_only_refused else "same"
     return "different" if one.probability <= thresholds["different"] else "undecided"
 
 

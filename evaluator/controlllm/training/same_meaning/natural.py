@@ -9,7 +9,9 @@ is by another writer, who saw neither the rules of the judge nor the other files
 
 import json
 import random
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +24,10 @@ Part = Literal["train", "calibration", "calibration_plans", "hidden", "hidden_pl
 HIDDEN_PARTS: tuple[Part, ...] = ("hidden_plans", "hidden")
 _DIRECTED = frozenset({"object", "ask", "action"})
 """Kinds whose wanted text is a name or an ask of the judge, so that no other text of a group can take its place."""
+_UNRELATED, _EMPTY = 0.06, 0.05
+"""Shares of pairs in training with a text from elsewhere, and with one that asks for nothing in particular."""
+_OPEN = ("describe", "list", "what is happening", "what can be seen", "caption")
+"""Starts of what is wanted that a text without a subject may mean."""
 _GROUP_WEIGHT = 4.0
 """Of a group beside a pair, since it has more texts."""
 
@@ -57,12 +63,24 @@ def natural_groups() -> list[Mapping[str, Any]]:
 
 
 def drawn_pairs(rng: random.Random) -> Iterator[TextPair]:
-    """An endless sequence of training pairs, also from groups."""
+    """An endless sequence of training pairs, also from groups, and some with a text that has nothing to do with it."""
     lines = _lines("train")
     weights = [_GROUP_WEIGHT if "different" in line else 1.0 for line in lines]
     while True:
-        for line in rng.choices(lines, weights, k=256):
-            yield _pair(line, rng)
+        drawn = rng.choices(lines, weights, k=256)
+        for line, other in zip(drawn, rng.sample(drawn, k=len(drawn)), strict=True):
+            pair, kind = _pair(line, rng), rng.random()
+            if kind < _UNRELATED and other["wanted"] != line["wanted"]:
+                pair = replace(pair, given=_pair(other, rng).given, same=False)
+            elif kind > 1 - _EMPTY and not pair.wanted.lower().startswith(_OPEN):
+                pair = replace(pair, given=rng.choice(empty_texts()), same=False)
+            yield pair
+
+
+@cache
+def empty_texts() -> tuple[str, ...]:
+    """Texts that ask a tool for nothing in particular, and so mean none of what is wanted."""
+    return tuple(tomllib.loads((FOLDER.parent / "empty.toml").read_text(encoding="utf-8"))["texts"])
 
 
 def _pair(line: Mapping[str, Any], rng: random.Random) -> TextPair:

@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -190,3 +190,20 @@ def train(order: Order, *, report: Callable[[Progress], None] | None = None) -> 
     written: list[JsonValue] = [asdict(run) for run in runs]
     write_record(folder=order.out, record={**_settings(order), "runs": written})
     return order.out
+
+
+def average(*, folders: Sequence[Path], out: Path) -> Path:
+    """Write the mean of the weights of networks that went on from the same one, which is better than each.
+
+    Args:
+        folders: of the trained networks.
+        out: the folder to write.
+    """
+    weights = [load_file(folder / "model.safetensors") for folder in folders]
+    means = {name: torch.stack([each[name] for each in weights]).mean(0).contiguous() for name in weights[0]}
+    out.mkdir(parents=True, exist_ok=True)
+    save_file(means, out / "model.safetensors")
+    (out / "tokenizer.json").write_bytes((folders[0] / "tokenizer.json").read_bytes())
+    records: list[JsonValue] = [json.loads((folder / RECORD).read_text(encoding="utf-8")) for folder in folders]
+    write_record(folder=out, record={"kind": "same-meaning", "torch": torch.__version__, "averaged": records})
+    return out

@@ -208,7 +208,6 @@ def test_the_network_overturns_a_refusal_of_the_rules_and_nothing_else(monkeypat
         {"text": "the object"},
         {"text": f"What is in {image}?"},
         {"text": task.text},
-        {"text": "What colour is the saxophone of the man in the green coat?"},
         {"image": "elsewhere.png", "text": refused},
     ):
         assert judged_with(**hopeless).indicators["SE"] == 0, hopeless

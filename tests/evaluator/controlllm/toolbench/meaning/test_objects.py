@@ -70,6 +70,15 @@ OBJECTS = [
     ("flashlight", "torch", SAME),
     ("bulldog", "bulldogs", SAME),
     ("light bulb", "lightbulb", SAME),
+    ("chainsaw", "chain saw", SAME),
+    ("vase", "vase that is found in garden_009.png", SAME),
+    ("dog", "the dog in the kitchen_002.png picture", SAME),
+    ("dog", "the cat in kitchen_002.png", DIFFERENT),
+    ("dog", "everything in a.png except the dog in b.png", DIFFERENT),
+    ("bathroom tissue", "toilet paper", SAME),
+    ("trash can", "the dustbins", SAME),
+    ("polar bear", "ice bear", SAME),
+    ("polar bear", "brown bear", DIFFERENT),
 ]
 
 
