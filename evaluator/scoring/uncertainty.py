@@ -83,12 +83,17 @@ def uncertainty_of(
     scores = np.asarray(table[known], dtype=np.float64)
     names = [name for name, counts in zip(strata, known.tolist(), strict=True) if counts]
     variance = run_variance(repeated, tasks=len(scores))
+    runs = None if variance is None else half_width(variance=0.0, df=1.0, runs=variance)
+    requests = _over_requests(scores, column=column, strata=names)
+    if runs is not None and requests is not None:
+        # The spread between requests contains that of the runs, and is known from all tasks.
+        runs = min(runs, requests)
     times = min((len(own) for own in repeated.by_task.values()), default=1)
     return Uncertainty(
-        runs=None if variance is None else half_width(variance=0.0, df=1.0, runs=variance),
+        runs=runs,
         asked=len(repeated.by_task),
         times=times,
-        requests=_over_requests(scores, column=column, strata=names),
+        requests=requests,
         scenes=_margin(fixed_tasks(scores, bounds=column.bounds).interval) if column.interval.over_scenes else None,
         judge=0.0 if upper is None else float(np.mean(np.asarray(upper[known], dtype=np.float64) - scores)),
         flips=flip_rate(repeated),
@@ -167,7 +172,8 @@ def _sentences(value: Mapping[str, Any], *, is_fixed: bool) -> Iterator[str]:
         yield f"The same planner again: ± {_points(value['runs'])} ({asked})."
     if value["flips"] is not None and value["flips"]["mean"] > 0:
         passes = value["passes"]
-        all_succeed = f"; all {value['times']} runs of a task succeed in {_share(passes)}" if passes else ""
+        every = "both" if value["times"] == 2 else f"all {value['times']}"
+        all_succeed = f"; {every} runs of a task succeed in {_share(passes)}" if passes else ""
         yield f"Two runs of a task score differently in {_share(value['flips'])}{all_succeed}."
     if value["requests"] is not None:
         list_only = ", although ranks are about this list alone" if is_fixed else ""

@@ -72,6 +72,17 @@ def test_tasks_that_were_asked_again_give_the_margin_of_runs_flips_and_passes() 
     assert said[1].startswith("Two runs of a task score differently in 3")
 
 
+def test_the_runs_vary_no_more_than_the_requests_that_were_each_answered_in_a_run() -> None:
+    """A tenth of 120 tasks was asked again, and all waver: their estimate alone would be wider."""
+    scores = np.repeat([1.0, 0.0], [80, 40])[:, None]
+    asked = {str(task): (1.0, 0.0, 1.0) for task in range(12)}
+    found = uncertainty_of(
+        column=column(IntervalMethod.WILSON), table=scores, strata=["SE"] * 120, repeated=RepeatedScores(asked)
+    )
+    assert found is not None
+    assert found.runs == found.requests
+
+
 def test_without_a_task_there_is_nothing() -> None:
     nothing = np.full((3, 1), np.nan)
     found = uncertainty_of(
