@@ -146,7 +146,6 @@ def split_of(grid: Grid) -> Split:
     return _SPLITS[hashlib.sha256(text.encode()).digest()[0] % len(_SPLITS)]
 
 
-@lru_cache(maxsize=8)
 def draw_tasks(source: Source, *, count: int = EACH, composed: bool = True) -> tuple[Drawn, ...]:
     """The tasks of each family. Keys and kinds are the same on each split; inputs within a family are distinct.
 
@@ -155,6 +154,12 @@ def draw_tasks(source: Source, *, count: int = EACH, composed: bool = True) -> t
         count: number of tasks of each family.
         composed: whether the rules of the hidden split are composed, as since version 2 of the suite.
     """
+    return _draw_tasks(source, count, composed)
+
+
+@lru_cache(maxsize=8)
+def _draw_tasks(source: Source, count: int, composed: bool) -> tuple[Drawn, ...]:
+    # Positional: a cache tells a default from the same value as a keyword, and would draw twice.
     return tuple(
         task
         for family in FAMILIES
