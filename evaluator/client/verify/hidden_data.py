@@ -44,9 +44,9 @@ class SeasonDataDocument(Served):
 
     @model_serializer(mode="wrap")
     def _without_none_sealed(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """As sites write it: without these fields where there are no sealed requests."""
+        """Without these fields if the site has none of them: it is from before there were sealed requests."""
         written: dict[str, Any] = write(self)
-        return written if self.sealed else {name: written[name] for name in ("suite", "commitment", "seed")}
+        return {name: value for name, value in written.items() if name in self.model_fields_set}
 
 
 class SealedRequestDocument(Served):

@@ -15,7 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from pydantic import BaseModel, ConfigDict, JsonValue, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, ValidationError
 
 from evaluator.core import canonical_json
 from evaluator.core.plans.model import Plan
@@ -53,8 +53,8 @@ class Proposal(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    text: str
-    goal: JsonValue
+    text: Annotated[str, Field(repr=False)]
+    goal: Annotated[JsonValue, Field(repr=False)]
     """In the form of the suite."""
     origin: Literal["person", "model"]
     credit: _Short

@@ -139,12 +139,9 @@ class SeasonDataOutput(ModelOutput[SeasonData]):
         "its length."
     )
     seed = serializers.SerializerMethodField(help_text="Null until the season is closed.")
-    sealed = serializers.IntegerField(
-        required=False,
-        help_text="How many requests are sealed ones, which do not follow from the seed; absent if there are none.",
-    )
+    sealed = serializers.IntegerField(help_text="How many requests are sealed ones, which do not follow from the seed.")
     sealed_digest = serializers.SerializerMethodField(
-        help_text="Digest of the sealed requests. Null until the season is closed; absent if there are none.",
+        help_text="Digest of the sealed requests. Null until the season is closed, and where there are none.",
     )
 
     class Meta:
@@ -158,12 +155,6 @@ class SeasonDataOutput(ModelOutput[SeasonData]):
     def get_sealed_digest(self, data: SeasonData) -> str | None:
         """The digest, once the requests are public."""
         return (data.sealed_digest or None) if data.seed else None
-
-    def to_representation(self, instance: SeasonData) -> dict[str, Any]:
-        """Without the fields of sealed requests where there are none: `planarena verify` of a release that does not
-        know them refuses them."""
-        shown = super().to_representation(instance)
-        return shown if instance.sealed else {name: shown[name] for name in ("suite", "commitment", "seed")}
 
 
 @example({

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
+from django.views.decorators.debug import sensitive_post_parameters
 
 from evaluator.core.suites.sealed import SealedRequestError, form_of
 from leaderboard.catalog.models import SealedEntry, SealedState
@@ -72,7 +73,8 @@ class SealedEntryAdmin(ReadOnlyAdmin):
     def get_urls(self) -> list[URLPattern]:
         view = self.admin_site.admin_view
         own = [
-            path("propose/", view(self.propose), name="catalog_sealedentry_propose"),
+            # Error reports show no word of an entry.
+            path("propose/", view(sensitive_post_parameters()(self.propose)), name="catalog_sealedentry_propose"),
             path("upload/", view(self.upload), name="catalog_sealedentry_upload"),
             path("<str:object_id>/review/", view(self.review), name="catalog_sealedentry_review"),
         ]

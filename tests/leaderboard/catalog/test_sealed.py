@@ -293,3 +293,14 @@ def test_secrets_are_encrypted_again_under_a_new_key(suite, settings):
     assert entry.body != before
     assert body_of(entry).text.startswith("Scan 1")
     assert findings_of(entry) is not None
+
+
+def test_the_page_of_seasons_says_how_many_requests_are_sealed_and_none_of_them(suite, client):
+    ada, bob = people()
+    sealed(proposal(), by=ada, reviewer=bob)
+    make_season("a", sealed={SLUG: 1 / suite.tasks.count()})
+    make_season("b")
+    page = " ".join(client.get(f"/boards/{SLUG}/seasons/").content.decode().split())
+    assert page.count("sealed request") == 1
+    assert "with 1 <a" in page
+    assert "coarse" not in page

@@ -72,6 +72,7 @@ def things():
         "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
         "season": [make_season().name],
+        "suite": ["openagi"],
     }
 
 
