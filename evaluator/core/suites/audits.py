@@ -41,6 +41,8 @@ class AuditedAttack(_Record):
     """Name of the best floor with the same knowledge."""
     points: float
     """100 times the difference to that floor; 100 after a breach."""
+    splits: int = 1
+    """Number of hidden splits over which score and points are means: several if the first had too many points."""
     breach: str = ""
     """What it reached outside of its planner, as a sentence; empty: nothing."""
     inherent: str = ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from evaluator.core.planner import Planner
 from evaluator.core.records import Outcome
-from evaluator.core.suites.audits import Audit, AuditedAttack, AuditedFlaw, AuditedFloor
+from evaluator.core.suites.audits import MOST_POINTS, Audit, AuditedAttack, AuditedFlaw, AuditedFloor
 from evaluator.core.suites.base import Column, Suite
 from evaluator.core.suites.hidden import HIDDEN, LEAST_SHOWN, HiddenSeed, suite_on_split
 from evaluator.core.turns import TurnPlanner
@@ -23,6 +23,9 @@ TASKS = 120
 """All tasks up to this number, of suites without data points."""
 EXECUTED_TASKS = 32
 """Of suites that execute plans on data points."""
+
+_FURTHER = 2
+"""Hidden splits on which attacks with too many points are measured again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,26 +61,20 @@ def audit(
         SettingError: the suite cannot be evaluated in this setting.
     """
     episode = episode_of(suite.slug)
-    split = HIDDEN if HIDDEN in suite.conditions.splits else suite.conditions.splits[0]
-    hidden = HiddenSeed(hashlib.sha256(f"planarena audit {suite.slug} {seed}".encode()).hexdigest())
-    setting = replace(setting, split=split, hidden=hidden)
-    evaluator = episode.evaluator(suite=suite, setting=setting)
-    asked = suite_on_split(suite=suite, split=split, hidden_seed=hidden.secret) if suite.hidden_requests else suite
     most = most_tasks or (QUICK_TASKS if is_quick else EXECUTED_TASKS if suite.conditions.samples else TASKS)
-    left_out = episode.not_run(suite=suite, setting=setting)
-    keys = _drawn([task.key for task in suite.tasks if task.key not in left_out], count=most, seed=seed)
-    target = Target(
-        public=suite, asked=asked, split=split, tasks=tuple(keys), in_turns=episode.in_turns, executes=episode.executes
-    )
-    measured = _Measured(evaluator, target=target, listener=listener)
-    target = replace(target, practised=measured.figures)
-    measured.target = target
+
+    def split_of(seed: int) -> _Measured:
+        return _measured(suite=suite, setting=setting, seed=seed, most=most, listener=listener)
+
+    measured = split_of(seed)
+    target = measured.target
+    others = _Others(lambda: [split_of(seed + number) for number in range(1, _FURTHER + 1)] if target.is_hidden else [])
     bottom = {knows: list(measured.floors(knows)) for knows in _knowledge(target)}
     found = tuple(
         AuditedFlaw(
             name=flaw.name, title=flaw.title, description=flaw.description,
             attacks=tuple(
-                measured.attack(attack, bottom=bottom[attack.knows])
+                others.confirmed(measured.attack(attack, bottom=bottom[attack.knows]), attack=attack)
                 for attack in flaw.attacks
                 if attack.applies(target) and attack.knows in bottom and not (is_quick and attack.is_slow)
             ),
@@ -86,11 +83,64 @@ def audit(
     )  # fmt: skip
     return Audit(
         suite=suite.slug, suite_version=suite.version, digest=suite.digest,
-        rules=episode.rules_digest(setting.profile), column=measured.column.key, split=split,
-        tasks=len(keys), samples=setting.samples if suite.conditions.samples else 1,
-        gold=measured.score("gold", planner=GoldPlanner(asked)), flaws=found,
+        rules=episode.rules_digest(setting.profile), column=measured.column.key, split=target.split,
+        tasks=len(target.tasks), samples=setting.samples if suite.conditions.samples else 1,
+        gold=measured.score("gold", planner=GoldPlanner(target.asked)), flaws=found,
         floors=tuple(floor for own in bottom.values() for floor in own),
     )  # fmt: skip
+
+
+def _measured(
+    *, suite: Suite, setting: Setting, seed: int, most: int, listener: Callable[[Progress], object]
+) -> "_Measured":
+    """Measures on the hidden split of a seed; on the first split of suites without hidden requests."""
+    episode = episode_of(suite.slug)
+    split = HIDDEN if HIDDEN in suite.conditions.splits else suite.conditions.splits[0]
+    hidden = HiddenSeed(hashlib.sha256(f"planarena audit {suite.slug} {seed}".encode()).hexdigest())
+    setting = replace(setting, split=split, hidden=hidden)
+    evaluator = episode.evaluator(suite=suite, setting=setting)
+    asked = suite_on_split(suite=suite, split=split, hidden_seed=hidden.secret) if suite.hidden_requests else suite
+    left_out = episode.not_run(suite=suite, setting=setting)
+    keys = _drawn([task.key for task in suite.tasks if task.key not in left_out], count=most, seed=seed)
+    target = Target(
+        public=suite, asked=asked, split=split, tasks=tuple(keys), in_turns=episode.in_turns, executes=episode.executes
+    )
+    measured = _Measured(evaluator, target=target, listener=listener)
+    measured.target = replace(target, practised=measured.figures)
+    return measured
+
+
+class _Others:
+    """Further hidden splits, on which attacks with too many points are measured again, since few tasks leave much to
+    chance."""
+
+    def __init__(self, make: "Callable[[], list[_Measured]]") -> None:
+        self._make = make
+        self._splits: list[_Measured] | None = None
+        self._bottom: dict[tuple[int, Knowledge], list[AuditedFloor]] = {}
+
+    def confirmed(self, first: AuditedAttack, *, attack: Attack) -> AuditedAttack:
+        """The attack with the means over all splits, if it has too many points on the first."""
+        if first.points <= MOST_POINTS or first.breach or first.inherent:
+            return first
+        if self._splits is None:
+            self._splits = self._make()
+        found = [first, *(self._again(place, attack=attack) for place in range(len(self._splits)))]
+        return first.model_copy(
+            update={
+                "score": round(sum(each.score for each in found) / len(found), 6),
+                "points": round(sum(each.points for each in found) / len(found), 2),
+                "splits": len(found),
+                "breach": next((each.breach for each in found if each.breach), ""),
+            }
+        )
+
+    def _again(self, place: int, *, attack: Attack) -> AuditedAttack:
+        assert self._splits is not None
+        measured = self._splits[place]
+        if (place, attack.knows) not in self._bottom:
+            self._bottom[place, attack.knows] = list(measured.floors(attack.knows))
+        return measured.attack(attack, bottom=self._bottom[place, attack.knows])
 
 
 def _knowledge(target: Target) -> tuple[Knowledge, ...]:

@@ -109,6 +109,19 @@ def test_a_breach_counts_as_the_whole_scale(monkeypatch):
     assert (found.worst.score, found.worst.points, found.passes) == (0.0, 100.0, False)
 
 
+def test_points_by_chance_are_measured_again_on_further_hidden_splits(monkeypatch):
+    seen = []
+
+    def lucky(target):
+        seen.append(target.asked.tasks[0].asked_as)
+        return GoldPlanner(target.asked) if len(seen) == 1 else PlansOf("none", lambda _: {"steps": [], "answers": []})
+
+    found = audit_with(flaw(replace(LEAK, make=lucky)), monkeypatch=monkeypatch)
+    assert (found.worst.splits, len(set(seen))) == (3, 3)
+    assert found.worst.score == pytest.approx(1 / 3, abs=1e-5)
+    assert audit_with(flaw(LEAK), monkeypatch=monkeypatch).worst.splits == 3
+
+
 def test_withheld_answers_count_as_faults(found):
     withheld = next(attack for own in found.flaws for attack in own.attacks if attack.name == "withheld answers")
     assert withheld.score < 0.15
@@ -185,12 +198,22 @@ def plan_of(planner, request):
     return reply.plan, reply.alternatives
 
 
+OPEN = {
+    ("toolmini", "wrong texts, edited for the network"): 10.9,
+    ("toolmini", "orders as texts 4"): 3.4,
+    ("toolmini", "code as texts"): 3.4,
+    ("toolmini", "all tools, 2 steps"): 2.5,
+}
+"""Points of attacks that nobody has mended yet (docs/audit.md). A worse figure, or another attack, blocks a release."""
+
+
 @pytest.mark.parametrize("slug", [slug for slug in audited_suites() if audit_of(slug) is not None])
 def test_every_generated_suite_has_an_audit_of_today_that_lets_it_be_released(slug):
     assert outdated(slug) == "", "run planarena audit --outdated --publish"
     for own in audit_of(slug).flaws:
         for attack in own.attacks:
-            assert attack.inherent or attack.points <= MOST_POINTS, f"{attack.name} earns {attack.points} points"
+            most = OPEN.get((slug, attack.name), MOST_POINTS)
+            assert attack.inherent or attack.points <= most, f"{attack.name} earns {attack.points} points"
 
 
 def test_an_audit_is_outdated_when_suite_judge_or_classes_change(monkeypatch, found):
