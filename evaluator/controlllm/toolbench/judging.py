@@ -11,8 +11,10 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
+from evaluator.controlllm.toolbench.meaning.frames import frame_of
 from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
 from evaluator.controlllm.toolbench.meaning.lexicon import plain_words, words_of_prompts
+from evaluator.controlllm.toolbench.meaning.questions import left_over
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.controlllm.toolbench.meaning.words import are_near, may_mean, names_thing
@@ -241,23 +243,34 @@ _NOT_ACCEPTED = "The network takes them for the same, which does not count for s
 
 def _is_only_refused(pair: Pair, *, request: str) -> bool:
     """Whether the network can only refuse a pair."""
-    return _names_thing_for_all(pair, request=request) or has_little_in_common(pair)
+    return _names_thing_for_all(pair, request=request) or has_little_in_common(pair, request=request)
 
 
-def has_little_in_common(pair: Pair) -> bool:
-    """Whether the network has not learned from such pairs: the name of an object without a word that may mean what is
-    wanted or is of its kind, or a long text that is wanted, of which the other can only be a part."""
+def has_little_in_common(pair: Pair, *, request: str) -> bool:
+    """Whether an attacker may have made the network accept a pair.
+
+    It is the name of an object without a word that may mean what is wanted or is of its kind; another text that shares
+    no word with what is wanted, and names a thing that is like nothing in it or in the request ("some turnips"); or a
+    part of a long text.
+    """
     wanted, given = base_forms(pair.wanted), base_forms(pair.given)
     if pair.kind == "object":
-        return not any(_may_name(word, wanted=pair.wanted) for word in given)
-    return len(wanted) >= _LONG and len(given) < _LEAST_OF_LONG * len(wanted)
+        return not any(_may_name(word, names=wanted) for word in given)
+    if len(wanted) >= _LONG:
+        return len(given) < _LEAST_OF_LONG * len(wanted)
+    contents = [frame_of(text).content for text in (pair.wanted, pair.given)]
+    missing, _ = left_over(*contents)
+    if len(missing) < len(contents[0]):
+        return False
+    plain, named = plain_words() | words_of_prompts(), (*wanted, *base_forms(request))
+    return any(names_thing(word) and word not in plain and not _may_name(word, names=named) for word in given)
 
 
-def _may_name(word: str, *, wanted: str) -> bool:
-    """Whether a word may stand for one of those that name what is wanted."""
+def _may_name(word: str, *, names: Sequence[str]) -> bool:
+    """Whether a word may stand for one of those that name things."""
     if word in plain_words() | words_of_prompts():
         return False
-    return any(word == other or may_mean(word, other) or are_near(word, other) for other in base_forms(wanted))
+    return any(word == other or may_mean(word, other) or are_near(word, other) for other in names)
 
 
 def _names_thing_for_all(pair: Pair, *, request: str) -> bool:

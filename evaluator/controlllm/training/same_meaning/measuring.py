@@ -66,7 +66,9 @@ def compared(pairs: Sequence[TextPair], *, network: SameMeaning) -> list[Compare
             same=pair.same,
             ruled=ruled(pair),
             probability=_probability(pair, network=network),
-            is_only_refused=has_little_in_common(Pair(kind=pair.kind, wanted=pair.wanted, given=pair.given, why="")),
+            is_only_refused=has_little_in_common(
+                Pair(kind=pair.kind, wanted=pair.wanted, given=pair.given, why=""), request=pair.request
+            ),
         )
         for pair in pairs
     ]

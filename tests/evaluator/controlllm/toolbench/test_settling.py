@@ -144,6 +144,7 @@ def test_the_network_can_only_refuse_some_texts(monkeypatch):
             ("Describe this image in detail.", "some turnips or similar"),
             ("Describe this image in detail.", "chandelier it"),
             (" ".join(["Write a story about a cat, a dog and a boat at sea."] * 5), "Write a story about a cat."),
+            ("What is the jockey wearing?", "Which turnips are it?"),
             ("Describe this image in detail.", "Give a description of all that can be seen"),
             ("Describe this image in detail.", "Describe what the dog does"),
             ("What is the jockey wearing?", "Which hat is on the jockey?"),
@@ -154,15 +155,15 @@ def test_the_network_can_only_refuse_some_texts(monkeypatch):
         monkeypatch.setattr(judging, "shipped_network", lambda verdict=verdict: FakeArbiter(verdict))
         settled = settle_pairs(undecided=pairs, request="Describe what the dog in yard.png does", arbiter=None)
         found[verdict] = [(answer.verdict, answer.by) for answer in settled.values()]
-    assert found["same"] == [("undecided", "")] * 3 + [("same", "network")] * 3
-    assert found["different"] == [("different", "network")] * 6
+    assert found["same"] == [("undecided", "")] * 4 + [("same", "network")] * 3
+    assert found["different"] == [("different", "network")] * 7
 
 
 @pytest.mark.parametrize(
     ("wanted", "given"), [("truck", "the big lorry"), ("sofa", "couch in the corner"), ("dog", "a puppy that sits")]
 )
 def test_the_network_may_accept_names_that_may_mean_the_object(wanted, given):
-    assert not judging.has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"))
+    assert not judging.has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"), request="")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +171,7 @@ def test_the_network_may_accept_names_that_may_mean_the_object(wanted, given):
     [("cell phone", "a metronome"), ("truck", "some turnips the one that"), ("banana", "some turnips"), ("dog", "it")],
 )
 def test_the_network_can_only_refuse_names_of_something_else(wanted, given):
-    assert judging.has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"))
+    assert judging.has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"), request="")
 
 
 def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
