@@ -249,13 +249,20 @@ def _is_only_refused(pair: Pair, *, request: str) -> bool:
 def has_little_in_common(pair: Pair, *, request: str) -> bool:
     """Whether an attacker may have made the network accept a pair.
 
-    It is the name of an object without a word that may mean what is wanted or is of its kind; another text that shares
+    It is a text without a word of what is wanted, or one that may mean such a word or is of its kind (the name of an
+    object needs the latter, that of an action neither); another text that shares
     no word with what is wanted, and names a thing that is like nothing in it or in the request ("some turnips"); or a
     part of a long text.
     """
     wanted, given = base_forms(pair.wanted), base_forms(pair.given)
     if pair.kind == "object":
         return not any(_may_name(word, names=wanted) for word in given)
+    if (
+        pair.kind != "action"
+        and set(wanted).isdisjoint(given)
+        and not any(_may_name(word, names=wanted) for word in given)
+    ):
+        return True
     if len(wanted) >= _LONG:
         return len(given) < _LEAST_OF_LONG * len(wanted)
     contents = [frame_of(text).content for text in (pair.wanted, pair.given)]
