@@ -1,5 +1,6 @@
 """Runs the tasks of a lease with the evaluator, whose experts are loaded once."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -134,8 +135,12 @@ class EvaluatorRunner:
 
     def provenance(self) -> dict[str, Any]:
         from evaluator.core.provenance import provenance
+        from evaluator.execution.experts.devices import device_class
 
         facts = provenance(device=self._device)
+        if "torch" in sys.modules:
+            # Otherwise nothing was computed on the device.
+            facts["device_class"] = dict(device_class(self._device))
         return facts if self._arbiter is None else {**facts, "arbiter": dict(self._arbiter.identity())}
 
     def _evaluator(self, lease: HeldLease) -> "Evaluator":

@@ -154,7 +154,10 @@ class ExecutionEvaluator:
             "profile": {"name": self.profile.name, "digest": self.profile.digest},
             "data": {"split": self._split, "samples": self.count, "digest": self._samples.digest},
             "expert_calls": dict(sorted(self.engine.calls.items())),
-            "provenance": provenance(device=self._device),
+            "provenance": {
+                **provenance(device=self._device),
+                "device_class": dict(self.engine.pool.device_class),
+            },
         }
 
     def _judged(self, planned: Planned) -> Planned:

@@ -1,33 +1,26 @@
 """Digests of a model's files, computed by the worker, which does not trust the model server.
 
-Digests are cached until a file changes: they are needed for the delivery and for the digest of the model.
+Digests are kept until a file changes: they are needed for the delivery and for the digest of the model.
 """
 
 import threading
 from concurrent.futures import Future
-from functools import lru_cache
 from pathlib import Path
 
 from evaluator.execution.experts import weights
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file's bytes in hexadecimal, cached until its size or one of its times changes.
+    """SHA-256 of a file's bytes in hexadecimal, kept until the file changes (`weights.FileDigests`).
 
     Raises:
         OSError: it cannot be read.
     """
-    status = path.stat()
-    return _digest(str(path.resolve()), status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-
-
-@lru_cache(maxsize=1024)
-def _digest(path: str, *_facts: int) -> str:
-    return weights.file_digest(Path(path))
+    return weights.known_digest(path)
 
 
 def model_digest(folder: Path) -> str:
-    """`weights_digest` with cached digests of files.
+    """`weights_digest` with kept digests of files.
 
     Raises:
         WeightsError: there are no weights.

@@ -138,11 +138,14 @@ class ExpertTools:
 
     def facts(self) -> dict[str, JsonValue]:
         """Profile, executed calls and provenance; complete after the last call."""
-        calls = self.engine.calls if "engine" in self.__dict__ else {}
+        calls: Mapping[str, int] = {}
+        measured = provenance(device=self._device)
+        if "engine" in self.__dict__:
+            calls, measured["device_class"] = self.engine.calls, dict(self.engine.pool.device_class)
         return {
             "profile": {"name": self.profile.name, "digest": self.profile.digest},
             "expert_calls": dict(sorted(calls.items())),
-            "provenance": provenance(device=self._device),
+            "provenance": measured,
         }
 
     def _job(self, number: int, call: ExpertCall) -> Job:

@@ -4,7 +4,7 @@ import logging
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from evaluator.core.expert import Expert, ExpertSpec
 from evaluator.execution.experts.devices import allocated_bytes, device_class, is_out_of_memory, release_memory
@@ -37,6 +37,13 @@ class Experts(Protocol):
     def device_class(self) -> Mapping[str, str]:
         """The properties of the device that affect results."""
         ...
+
+
+@runtime_checkable
+class _Batching(Protocol):
+    """An expert that computes in batches of one size, which may change after loading."""
+
+    batch_size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +97,15 @@ class ExpertPool:
         return tool in self._loaded
 
     def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:
-        """The loaded expert for a tool. Another batch size requires loading it again, since experts pad to a fixed
-        size."""
+        """The loaded expert for a tool. Experts pad batches to a fixed size, their `batch_size`, which is set here; one
+        without it is loaded again for another size."""
         spec = self.spec(tool)
         size = batch_size or spec.batch_size
         resident = self._loaded.get(tool)
-        if resident is None or resident.batch_size != size:
+        if resident is not None and resident.batch_size != size and isinstance(resident.expert, _Batching):
+            resident.expert.batch_size = size
+            resident = replace(resident, batch_size=size)
+        elif resident is None or resident.batch_size != size:
             self._drop(tool)
             resident = self._load(spec=replace(spec, batch_size=size))
         self._loaded[tool] = resident

@@ -75,7 +75,7 @@ class ClipExpert:
     output = "value"
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
 
     def config(self) -> VideoMAEConfig:
@@ -96,7 +96,7 @@ class ClipExpert:
             with torch.inference_mode():
                 return self.watch(video_values(pixels, channels=config.num_channels).to(self._device))
 
-        values = in_fixed_batches(pixels=np.stack(clips), batch_size=self._batch_size, run=run)
+        values = in_fixed_batches(pixels=np.stack(clips), batch_size=self.batch_size, run=run)
         return [{self.output: value} for value in values]
 
 

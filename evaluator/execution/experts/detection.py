@@ -102,7 +102,7 @@ class DetectionExpert(ImageExpert):
         if not batch:
             return []
         pixels = stack([self.prepare(image_of(item)) for item in batch])
-        detections = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.detect)
+        detections = in_fixed_batches(pixels=pixels, batch_size=self.batch_size, run=self.detect)
         return [
             {self.output: ", ".join(detection.name for detection in objects), BOXES: boxes_as_text(objects)}
             for objects in detections
@@ -180,7 +180,7 @@ class _BoxFinder(DetectionExpert):
         """The objects in each prepared image, most confident first."""
         if not images:
             return []
-        return in_fixed_batches(pixels=stack(images), batch_size=self._batch_size, run=self.detect)
+        return in_fixed_batches(pixels=stack(images), batch_size=self.batch_size, run=self.detect)
 
 
 class BoxesExpert(_BoxFinder, RTDetrExpert):

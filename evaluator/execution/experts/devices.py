@@ -9,6 +9,7 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 from threading import RLock
+from typing import Any
 
 from evaluator.core.process import import_without_collection
 
@@ -53,15 +54,18 @@ def device_class(device: str) -> Mapping[str, str]:
         device: a torch device; its number is ignored.
 
     Returns:
-        `kind` (`cpu` or `cuda`) and the version of torch. For CUDA also card, compute capability, and the versions of
-        CUDA and cuDNN; for a CPU machine, vendor and vector instructions, which affect the choice of kernels.
+        `kind` (`cpu` or `cuda`) and the version of torch. For CUDA also card, compute capability, the versions of CUDA
+        and cuDNN, and the flags that `_fix_precision` sets, as `on` or `off`; for a CPU machine, vendor and vector
+        instructions, which affect the choice of kernels.
     """
     kind = device.partition(":")[0]
     if kind == "cuda":
         torch = import_without_collection("torch")
+        _fix_precision(torch)
         major, minor = torch.cuda.get_device_capability(device)
         facts = {"card": torch.cuda.get_device_name(device), "capability": f"{major}.{minor}",
-                 "cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version())}  # fmt: skip
+                 "cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version()),
+                 **_precision(torch)}  # fmt: skip
     else:
         try:
             cpuinfo = _CPUINFO.read_text(encoding="utf-8", errors="replace")
@@ -84,6 +88,44 @@ def _processor(cpuinfo: str) -> Mapping[str, str]:
     return {"vendor": known[0] or known[2], "vectors": " ".join(vectors)}
 
 
+def _fix_precision(torch: Any) -> None:
+    """Set the flags of a process with which CUDA computes float32 in float32, and equal batches equally.
+
+    TF32, which torch allows cuDNN by default, rounds the inputs of float32 networks to 10 bits, and makes some of them
+    depend on an item's position in the batch. The benchmark of cuDNN chooses kernels by their time on the occasion.
+    No effect on a CPU.
+    """
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.backends.cudnn.benchmark = False
+    torch.backends.cudnn.deterministic = True
+
+
+def _precision(torch: Any) -> Mapping[str, str]:
+    """The flags of `_fix_precision` as they are set."""
+    cudnn, matmul = torch.backends.cudnn, torch.backends.cuda.matmul
+    flags = {
+        "tf32": matmul.allow_tf32 or cudnn.allow_tf32,
+        "cudnn_benchmark": cudnn.benchmark,
+        "cudnn_deterministic": cudnn.deterministic,
+    }
+    return {name: "on" if value else "off" for name, value in flags.items()}
+
+
+@contextmanager
+def repeatable_attention(device: str) -> Iterator[None]:
+    """On CUDA, attention by matrix products only. No effect on a CPU.
+
+    For networks whose results vary between runs of one batch with the fused kernels, at up to half more time.
+    """
+    if not device.startswith("cuda"):
+        yield
+        return
+    attention = import_without_collection("torch.nn.attention")
+    with attention.sdpa_kernel(attention.SDPBackend.MATH):
+        yield
+
+
 _LOCK = RLock()
 
 
@@ -95,7 +137,7 @@ def loading() -> Iterator[None]:
     and torch's default dtype for the whole process. Concurrent loads restore each other's replacements: afterwards,
     models with tied weights cannot be loaded, and networks of other threads get a wrong dtype.
 
-    Also disables TF32, with which cuDNN rounds the inputs of float32 networks to 10 bits.
+    Also fixes the precision in which CUDA computes (`_fix_precision`), whatever a library set while it was imported.
     """
     with _LOCK:
         try:
@@ -103,5 +145,4 @@ def loading() -> Iterator[None]:
         finally:
             torch = sys.modules.get("torch")
             if torch is not None:
-                torch.backends.cuda.matmul.allow_tf32 = False
-                torch.backends.cudnn.allow_tf32 = False
+                _fix_precision(torch)

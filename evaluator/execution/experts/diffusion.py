@@ -16,7 +16,7 @@ from evaluator.core.values import Image, Value
 from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.inputs import in_batches
 from evaluator.execution.experts.pretrained import dtype_of
-from evaluator.execution.experts.weights import WeightsError, weights_digest
+from evaluator.execution.experts.weights import WeightsError, known_digest, weights_digest
 
 
 def load_pipeline(*, folder: Path, precision: str) -> StableDiffusionPipeline:
@@ -64,7 +64,7 @@ def load_base(*, spec: ExpertSpec) -> StableDiffusionPipeline:
     """
     index = read_index(spec.path)
     folder = spec.path.parent / str(index["base"])
-    if weights_digest(folder) != index["base_digest"]:
+    if weights_digest(folder, digest_of=known_digest) != index["base_digest"]:
         raise WeightsError(f"the weights in {spec.path} belong to others than those in {folder}; train them again")
     return load_pipeline(folder=folder, precision=spec.precision)
 
@@ -149,7 +149,7 @@ class PictureSampler(Generic[Row]):
     """
 
     def __init__(self, *, spec: ExpertSpec) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
 
     def read(self, item: Mapping[str, Value]) -> Row:
         """The validated inputs of an item.
@@ -196,7 +196,7 @@ class PictureSampler(Generic[Row]):
             return self.draw(rows=[row for row, _ in chunk], generators=generators)
 
         with torch.inference_mode():
-            return [{"image": image} for image in in_batches(rows, size=self._batch_size, run=draw)]
+            return [{"image": image} for image in in_batches(rows, size=self.batch_size, run=draw)]
 
 
 class SinglePictureSampler(PictureSampler[Row]):

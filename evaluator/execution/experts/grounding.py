@@ -33,7 +33,7 @@ class GroundingExpert:
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
         self._model = load_model(OwlViTForObjectDetection, spec=spec, device=device)
         size = int(self._model.config.vision_config.image_size)
@@ -44,7 +44,7 @@ class GroundingExpert:
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         rows = [(image_of(item), plain_name(text_of(item, name="query"))) for item in batch]
-        detections = in_batches(rows, size=self._batch_size, run=self._batch)
+        detections = in_batches(rows, size=self.batch_size, run=self._batch)
         return [
             {"bbox": as_boxes(objects=objects, size=image.size)}
             for objects, (image, _) in zip(detections, rows, strict=True)

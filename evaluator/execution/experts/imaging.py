@@ -65,7 +65,7 @@ class ImageExpert:
     output: ClassVar[str] = "image"
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
 
     def transform(self, pixels: Pixels) -> list[Value]:
@@ -76,7 +76,7 @@ class ImageExpert:
         if not batch:
             return []
         pixels = stack([self.prepare(image_of(item)) for item in batch])
-        values = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.transform)
+        values = in_fixed_batches(pixels=pixels, batch_size=self.batch_size, run=self.transform)
         return [{self.output: value} for value in values]
 
     def prepare(self, image: Image) -> Image:

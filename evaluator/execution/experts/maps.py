@@ -80,7 +80,7 @@ class MapExpert(Generic[Finding]):
     output = "map"
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
 
     def prepare(self, image: Image) -> Image:
@@ -100,7 +100,7 @@ class MapExpert(Generic[Finding]):
             return []
         images = [image_of(item) for item in batch]
         pixels = stack([self.prepare(image) for image in images])
-        findings = in_fixed_batches(pixels=pixels, batch_size=self._batch_size, run=self.find)
+        findings = in_fixed_batches(pixels=pixels, batch_size=self.batch_size, run=self.find)
         return [
             {self.output: self.draw(finding=finding, size=image.size)}
             for finding, image in zip(findings, images, strict=True)

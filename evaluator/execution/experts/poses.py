@@ -114,7 +114,7 @@ class PeopleExpert:
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         """Raises ExpertError if the profile's entry names no detector."""
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
         self._model = load_model(VitPoseForPoseEstimation, spec=spec, device=device)
         height, width = self._model.config.backbone_config.image_size
@@ -152,7 +152,7 @@ class PeopleExpert:
             image.transform(self._size, PillowImage.Transform.EXTENT, window, PillowImage.Resampling.BILINEAR)
             for window in windows
         ]
-        heat = in_fixed_batches(pixels=stack(crops), batch_size=self._batch_size, run=self._heat)
+        heat = in_fixed_batches(pixels=stack(crops), batch_size=self.batch_size, run=self._heat)
         return [self._joints(maps, window=window) for maps, window in zip(heat, windows, strict=True)]
 
     def _heat(self, pixels: np.ndarray) -> list[np.ndarray]:

@@ -150,7 +150,7 @@ class PanopticExpert:
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
         self._model = load_panoptic(folder=spec.path, device=device, precision=spec.precision)
         self._names: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
@@ -165,7 +165,7 @@ class PanopticExpert:
         pixels = stack([self._preparation.resized(image) for image in images])
         size = images[0].size  # equal within a batch: see `Expert.run`
         batch_segments = in_fixed_batches(
-            pixels=pixels, batch_size=self._batch_size, run=lambda chunk: self._segmented(chunk, size=size)
+            pixels=pixels, batch_size=self.batch_size, run=lambda chunk: self._segmented(chunk, size=size)
         )
         return [{"mask": _masks(segments, image=image)} for segments, image in zip(batch_segments, images, strict=True)]
 

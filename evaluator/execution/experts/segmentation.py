@@ -121,7 +121,7 @@ class SegmentingExpert:
     """Base of experts with Segment Anything: one mask per prompt, in batches of one size."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
         self._model = load_model(SamModel, spec=spec, device=device)
         self._size = int(self._model.config.vision_config.image_size)
@@ -193,10 +193,10 @@ class InstanceExpert(SegmentingExpert):
         images = [image_of(item) for item in batch]
         detections = self._detector.detect_all([self._detector.prepare(image) for image in images])
         rows = list(zip(images, detections, strict=True))
-        return [{"mask": masks} for masks in in_batches(rows, size=self._batch_size, run=self._batch)]
+        return [{"mask": masks} for masks in in_batches(rows, size=self.batch_size, run=self._batch)]
 
     def _batch(self, rows: Sequence[tuple[Image, list[Detection]]]) -> list[Masks]:
-        prompts = torch.zeros(self._batch_size, _MOST_BOXES, 4)
+        prompts = torch.zeros(self.batch_size, _MOST_BOXES, 4)
         for row, (_, objects) in zip(prompts, rows, strict=True):
             for place, detection in zip(row, objects[:_MOST_BOXES], strict=False):
                 place[:] = torch.tensor(detection.box).clamp(0, 1) * self._size
@@ -229,11 +229,11 @@ class PointsExpert(SegmentingExpert):
             (image, points_of(text_of(item, name="prompt_points"), size=image.size))
             for item, image in zip(batch, images, strict=True)
         ]
-        return [{"mask": masks} for masks in in_batches(rows, size=self._batch_size, run=self._batch)]
+        return [{"mask": masks} for masks in in_batches(rows, size=self.batch_size, run=self._batch)]
 
     def _batch(self, rows: Sequence[tuple[Image, list[tuple[float, float]]]]) -> list[Masks]:
-        places = torch.zeros(self._batch_size, 1, MOST_POINTS, 2)
-        labels = torch.full((self._batch_size, 1, MOST_POINTS), NO_POINT, dtype=torch.int)
+        places = torch.zeros(self.batch_size, 1, MOST_POINTS, 2)
+        labels = torch.full((self.batch_size, 1, MOST_POINTS), NO_POINT, dtype=torch.int)
         for item, (image, points) in enumerate(rows):
             # The model's places are pixel indices too; it adds half a pixel itself.
             centres = self.scaled(torch.tensor(points) + 0.5, size=image.size) - 0.5
@@ -262,14 +262,14 @@ class RoughMaskExpert(SegmentingExpert):
             prompts += [(index, rough_mask) for rough_mask in rough.items if rough_mask.pixels.any()]
         refined: list[list[Mask]] = [[] for _ in batch]
         rows = [(images[index], rough) for index, rough in prompts]
-        masks = in_batches(rows, size=self._batch_size, run=self._batch)
+        masks = in_batches(rows, size=self.batch_size, run=self._batch)
         for (index, _), mask in zip(prompts, masks, strict=True):
             if mask.pixels.any():
                 refined[index].append(mask)
         return [{"mask": Masks(image.size, tuple(items))} for image, items in zip(images, refined, strict=True)]
 
     def _batch(self, rows: Sequence[tuple[Image, Mask]]) -> list[Mask]:
-        prompts = torch.zeros(self._batch_size, 1, self._size, self._size, dtype=torch.bool)
+        prompts = torch.zeros(self.batch_size, 1, self._size, self._size, dtype=torch.bool)
         for prompt, (_, rough) in zip(prompts, rows, strict=True):
             pixels = torch.from_numpy(rough.pixels.astype(np.float32))[None, None]
             prompt[0] = F.interpolate(pixels, size=self._size, mode="area")[0, 0] >= _COVERED
@@ -295,7 +295,7 @@ class EverythingExpert(SegmentingExpert):
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         images = [image_of(item) for item in batch]
-        segments = in_batches(images, size=self._batch_size, run=self.segments)
+        segments = in_batches(images, size=self.batch_size, run=self.segments)
         return [
             {"segmentation": coloured(planes, size=image.size)} for planes, image in zip(segments, images, strict=True)
         ]
@@ -304,7 +304,7 @@ class EverythingExpert(SegmentingExpert):
         """The segments in each image of a full batch, most confident first."""
         side = (torch.arange(self._grid) + 0.5) * self._size / self._grid - 0.5
         y, x = torch.meshgrid(side, side, indexing="ij")
-        points = torch.stack([x.flatten(), y.flatten()], dim=-1)[None, :, None].expand(self._batch_size, -1, -1, -1)
+        points = torch.stack([x.flatten(), y.flatten()], dim=-1)[None, :, None].expand(self.batch_size, -1, -1, -1)
         places = torch.zeros(*points.shape[:2], MOST_POINTS, 2)
         places[:, :, :1] = points
         labels = torch.full(places.shape[:3], NO_POINT, dtype=torch.int)

@@ -58,7 +58,7 @@ class TextExpert:
     """Names of the inputs, in the tokenizer's order of pairs."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
         self._output = str(spec.parameters.get("output", "text"))
         self._tokenizer = load_tokenizer(spec)
@@ -76,7 +76,7 @@ class TextExpert:
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         rows = [tuple(text_of(item, name=name) for name in self.inputs) for item in batch]
         with torch.inference_mode():
-            answers = in_batches(rows, size=self._batch_size, run=self.answer)
+            answers = in_batches(rows, size=self.batch_size, run=self.answer)
         return [{self._output: answer} for answer in answers]
 
     def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:

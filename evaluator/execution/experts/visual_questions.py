@@ -52,7 +52,7 @@ class VisualQuestionExpert:
         self._length = min(self._tokenizer.model_max_length, self._model.config.max_position_embeddings)
         self._answers: dict[int, str] = {int(k): str(v) for k, v in self._model.config.id2label.items()}
         self._output = str(spec.parameters.get("output", "text"))
-        self._batch_size = spec.batch_size
+        self.batch_size = spec.batch_size
         self._device = device
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
@@ -60,7 +60,7 @@ class VisualQuestionExpert:
         shapes = {pixels.shape for pixels, _ in rows}
         if len(shapes) > 1:
             raise ExpertError(f"the images of one batch must have the same size, found {sorted(shapes)}")
-        answers = in_batches(rows, size=self._batch_size, run=self._answers_to)
+        answers = in_batches(rows, size=self.batch_size, run=self._answers_to)
         return [{self._output: answer} for answer in answers]
 
     def _pixels(self, image: Image) -> np.ndarray:

@@ -1,8 +1,11 @@
 """Folders of weights: their files and digests, and verification before loading. Imports no torch."""
 
 import hashlib
+import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from threading import Lock
 
 from evaluator.core import canonical_json
 from evaluator.core.expert import ExpertError
@@ -20,6 +23,60 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file in hexadecimal. Streams, since checkpoints may exceed the memory."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class FileDigests:
+    """SHA-256 of files, computed once for each identity of a file: path, device, inode, size, and the times of the last
+    changes of content and status. The system keeps the last one, and nobody can set it back.
+
+    Kept in memory, so that every process reads a file at least once; at most `MOST_DIGESTS`, and each for
+    `DIGEST_SECONDS`. Threads may share an object.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._kept: OrderedDict[tuple[str, ...], tuple[float, str]] = OrderedDict()
+        """By identity, when the file was read, in seconds of the monotonic clock, and the digest."""
+
+    def __call__(self, path: Path) -> str:
+        """SHA-256 of a file in hexadecimal; OSError if it cannot be read."""
+        identity = _identity(path)
+        with self._lock:
+            read, digest = self._kept.get(identity, (-DIGEST_SECONDS, ""))
+        began = time.monotonic()
+        if digest and began - read < DIGEST_SECONDS:
+            return digest
+        digest = file_digest(path)
+        # A change during the same tick of the file system's clock would leave the identity as it is.
+        is_settled = time.time() - path.stat().st_ctime > SETTLED_SECONDS
+        with self._lock:
+            self._kept.pop(identity, None)
+            if is_settled and _identity(path) == identity:
+                self._kept[identity] = began, digest
+            while len(self._kept) > MOST_DIGESTS:
+                self._kept.popitem(last=False)
+        return digest
+
+    def forget(self) -> None:
+        """Have every file read again."""
+        with self._lock:
+            self._kept.clear()
+
+
+MOST_DIGESTS = 4096
+DIGEST_SECONDS = 7 * 24 * 3600.0
+SETTLED_SECONDS = 2.0
+"""Age from which the times of a file identify its content. File systems count in up to two seconds."""
+
+
+def _identity(path: Path) -> tuple[str, ...]:
+    status = path.stat()
+    facts = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return (str(path.resolve()), *map(str, facts))
+
+
+known_digest = FileDigests()
+"""The digests of the files that this process has read."""
 
 
 def has_weights(folder: Path) -> bool:
@@ -72,11 +129,14 @@ def is_unfetched(digest: str) -> bool:
 
 
 def verify_weights(*, folder: Path, expected: str) -> None:
-    """Raise WeightsError, with the remedy, unless a folder has exactly the weights of a profile."""
+    """Raise WeightsError, with the remedy, unless a folder has exactly the weights of a profile.
+
+    Reads files that this process has read and that did not change since only weekly (`known_digest`).
+    """
     if is_unfetched(expected):
         profile, source = expected.removeprefix(_UNFETCHED).split(":", 1)
         raise WeightsError(f"{source} was not fetched yet; run `planarena profiles fetch {profile}`")
-    digest = weights_digest(folder)
+    digest = weights_digest(folder, digest_of=known_digest)
     if digest != expected:
         raise WeightsError(
             f"the weights in {folder} are not those of the profile: digest {digest[:16]}..., expected "

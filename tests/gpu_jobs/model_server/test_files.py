@@ -13,7 +13,8 @@ from gpu_jobs.model_server.opening import deadlines_set
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setattr(weights, "SETTLED_SECONDS", -60)
     (tmp_path / "model.safetensors").write_bytes(b"weights")
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "card.md").write_text("Not counted.")

@@ -1,5 +1,6 @@
 """Memory: experts leave by least recent use, and a batch that does not fit is halved, once."""
 
+import weakref
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,9 @@ def spec(tool, **changes):
     )
 
 
-def pool(sizes, *, budget, load=None):
-    profile = Profile(name="fake", digest="fake", experts={tool: spec(tool) for tool in sizes}, scorers={})
+def pool(sizes, *, budget, load=None, batch_size=16):
+    experts = {tool: spec(tool, batch_size=batch_size) for tool in sizes}
+    profile = Profile(name="fake", digest="fake", experts=experts, scorers={})
     return ExpertPool(profile=profile, budget=budget, load=load or (lambda *, spec, device: Weighing(sizes[spec.tool])))
 
 
@@ -70,7 +72,7 @@ def test_where_the_device_has_less_than_the_budget_says_all_others_leave_and_it_
     assert experts.resident == ("b",)
 
 
-def test_another_batch_size_means_another_expert():
+def test_an_expert_without_a_batch_size_is_loaded_again_for_another():
     built = []
 
     def load(*, spec, device):
@@ -82,6 +84,65 @@ def test_another_batch_size_means_another_expert():
         experts.expert("a", batch_size=size)
     assert built == [16, 4]
     assert experts.resident == ("a",)
+
+
+class Card:
+    """A stand-in for a device's allocator, of `room` bytes."""
+
+    def __init__(self, room):
+        self.room = room
+        self.experts = weakref.WeakSet()
+
+    def load(self, *, spec, device):
+        return OnCard(self, spec.batch_size)
+
+    @property
+    def free(self):
+        return self.room - sum(expert.nbytes for expert in self.experts)
+
+
+class OnCard(Weighing):
+    """Takes 10 bytes of a card, and 10 for each item of a batch."""
+
+    def __init__(self, card, batch_size):
+        super().__init__(10)
+        self.card, self.batch_size, self.tried = card, batch_size, []
+        if card.free < self.nbytes:
+            raise MemoryError
+        card.experts.add(self)
+
+    def run(self, batch):
+        self.tried.append(self.batch_size)
+        assert len(batch) == self.batch_size
+        if self.card.free < 10 * self.batch_size:
+            raise MemoryError
+        return super().run(batch)
+
+
+@pytest.mark.parametrize(
+    ("room", "sizes", "stays"),
+    [(100, [8], True), (90, [8, 8], False), (50, [8, 8, 4, 4], False), (20, [8, 8, 4, 2, 1, 1, 1, 1, 1, 1], False)],
+)
+def test_idle_experts_leave_then_batches_shrink_and_nothing_is_loaded_again(room, sizes, stays):
+    card = Card(room)
+    experts = pool(
+        {"a": 0, "b": 0}, budget=None, batch_size=8, load=lambda *, spec, device: OnCard(card, spec.batch_size)
+    )
+    experts.expert("a")
+    engine = Engine(pool=experts, store=MemoryStore())
+    assert all(result.answer for result in engine.run(jobs(engine, tool="b")))
+    assert experts.expert("b", batch_size=sizes[-1]).tried == sizes
+    assert experts.loads == {"a": 1, "b": 1}
+    assert (experts.resident == ("a", "b")) is stays
+
+
+def test_a_device_without_memory_for_one_item_fails_it_with_a_sentence_and_loads_once():
+    card = Card(15)
+    experts = pool({"b": 0}, budget=None, batch_size=2, load=card.load)
+    engine = Engine(pool=experts, store=MemoryStore())
+    (result,) = engine.run(jobs(engine, count=1, tool="b"))
+    assert result.failure.message == "b failed: the device's memory does not hold a batch of one item"
+    assert experts.loads == {"b": 1}
 
 
 class Fitting(FakeExpert):

@@ -2,8 +2,10 @@
 
 import ast
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -47,10 +49,14 @@ def test_processors_differ_by_vendor_and_vector_instructions(monkeypatch, tmp_pa
 
 
 def cuda(card, *, cudnn=91000):
+    """A torch with a card, and the flags as torch has them by default."""
     return SimpleNamespace(
         cuda=SimpleNamespace(get_device_capability=lambda device: (9, 0), get_device_name=lambda device: card),
         version=SimpleNamespace(cuda="13.0"),
-        backends=SimpleNamespace(cudnn=SimpleNamespace(version=lambda: cudnn)),
+        backends=SimpleNamespace(
+            cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=False)),
+            cudnn=SimpleNamespace(version=lambda: cudnn, allow_tf32=True, benchmark=False, deterministic=False),
+        ),
     )
 
 
@@ -63,6 +69,7 @@ def test_cards_and_libraries_make_classes_and_numbers_of_devices_do_not(monkeypa
     first = class_of("cuda:0", cuda("H100"))
     assert first == class_of("cuda:1", cuda("H100"))
     assert first["capability"] == "9.0"
+    assert (first["tf32"], first["cudnn_benchmark"], first["cudnn_deterministic"]) == ("off", "off", "on")
     others = [class_of("cuda", cuda("A100")), class_of("cuda", cuda("H100", cudnn=90000)), class_of("cpu", None)]
     assert first not in others
 
@@ -99,22 +106,62 @@ def test_tied_models_load_in_several_threads_and_afterwards(tmp_path):
     assert all(model.shared.weight is model.encoder.embed_tokens.weight for model in models)
 
 
-def test_float32_networks_compute_without_tf32():
+@pytest.mark.parametrize("flag", ["tf32", "cudnn_benchmark", "cudnn_deterministic"])
+def test_other_flags_are_another_class_of_devices(monkeypatch, flag):
+    monkeypatch.setitem(sys.modules, "torch", cuda("H100"))
+    fixed = dict(devices.device_class("cuda"))
+    devices.device_class.cache_clear()
+    other = cuda("H100")
+    monkeypatch.setitem(sys.modules, "torch", other)
+    monkeypatch.setattr(devices, "_fix_precision", lambda torch: None)
+    other.backends.cudnn.allow_tf32 = flag == "tf32"
+    other.backends.cudnn.benchmark = flag == "cudnn_benchmark"
+    other.backends.cudnn.deterministic = flag != "cudnn_deterministic"
+    found = dict(devices.device_class("cuda"))
+    assert {name for name in fixed if fixed[name] != found[name]} == {flag}
+
+
+FLAGS = (("cuda.matmul", "allow_tf32"), ("cudnn", "allow_tf32"), ("cudnn", "benchmark"), ("cudnn", "deterministic"))
+
+
+def test_networks_compute_in_their_precision_and_repeatably_after_a_load():
     import torch
 
-    from evaluator.execution.experts.devices import loading
-
-    flags = [(torch.backends.cuda.matmul, "allow_tf32"), (torch.backends.cudnn, "allow_tf32")]
+    flags = [(attrgetter(owner)(torch.backends), name) for owner, name in FLAGS]
     before = [getattr(owner, name) for owner, name in flags]
     try:
-        for owner, name in flags:
-            setattr(owner, name, True)
-        with loading():
-            pass
-        assert [getattr(owner, name) for owner, name in flags] == [False, False]
+        with devices.loading():
+            for owner, name in flags:
+                setattr(owner, name, name != "deterministic")
+        assert [getattr(owner, name) for owner, name in flags] == [False, False, False, True]
     finally:
         for (owner, name), value in zip(flags, before, strict=True):
             setattr(owner, name, value)
+
+
+@pytest.mark.parametrize(("device", "fused"), [("cpu", True), ("cuda:0", False)])
+def test_repeatable_attention_uses_no_fused_kernel_on_a_card(device, fused):
+    import torch
+
+    with devices.repeatable_attention(device):
+        assert torch.backends.cuda.mem_efficient_sdp_enabled() is fused
+        assert torch.backends.cuda.math_sdp_enabled()
+    assert torch.backends.cuda.mem_efficient_sdp_enabled()
+
+
+def test_two_loads_never_overlap():
+    inside, most = [], []
+
+    def load(number):
+        with devices.loading():
+            inside.append(number)
+            most.append(len(inside))
+            time.sleep(0.01)
+            inside.remove(number)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(load, range(8)))
+    assert most == [1] * 8
 
 
 def test_every_network_is_loaded_within_the_lock():

@@ -209,6 +209,21 @@ def test_nothing_in_an_expert_is_random(world, experts):
     assert wrong == {}
 
 
+def test_a_loaded_expert_computes_in_batches_of_another_size_like_one_loaded_for_it(world, experts):
+    """So that halving a batch for lack of memory loads nothing."""
+    wrong, sized = {}, {tool: expert for tool, expert in experts.items() if hasattr(expert, "batch_size")}
+    for tool, expert in sized.items():
+        before, expert.batch_size = expert.batch_size, 1
+        try:
+            (result,) = run(expert, item_of(tool))
+        finally:
+            expert.batch_size = before
+        if as_bytes(result) != as_bytes(run(world.expert(tool, batch_size=1), item_of(tool))[0]):
+            wrong[tool] = result
+    assert wrong == {}
+    assert len(sized) > len(experts) / 2
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("precision", ["bfloat16", "float16"])
 def test_low_precision_is_what_the_model_computes_in(world, precision):
