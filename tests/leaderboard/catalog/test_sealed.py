@@ -230,7 +230,7 @@ class TestSeason:
         with pytest.raises(NoSeedError, match="cannot be read"):
             checked_hidden_seed(season="a", suite=SLUG)
 
-    def test_requests_are_published_with_the_season_and_not_before(self, suite, client):
+    def test_requests_are_published_with_the_season_and_not_before(self, suite, client, django_assert_max_num_queries):
         ada, bob = people()
         entry = sealed(proposal(), by=ada, reviewer=bob)[0]
         make_season("a", sealed={SLUG: self.share(suite, 1)})
@@ -246,7 +246,8 @@ class TestSeason:
         assert (shown["sealed"], shown["sealed_digest"], shown["seed"]) == (1, None, None)
         (shown,) = [data for data in after if data["suite"] == SLUG]
         assert shown["sealed_digest"] == SeasonData.objects.get(suite=SLUG).sealed_digest
-        (request,) = client.get(address).json()["requests"]
+        with django_assert_max_num_queries(12):
+            (request,) = client.get(address).json()["requests"]
         body = body_of(entry)
         assert request == {"text": body.text, "goal": body.goal, "credit": "Ada", "licence": "CC0-1.0"}
         entry.refresh_from_db()
