@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django import forms
+from django.forms.fields import InvalidJSONInput
 
 from evaluator.core.suites.sealed import LONGEST_TEXT, GoalField
 from leaderboard.catalog.models import SealedEntry
@@ -51,7 +52,10 @@ class EntryForm(_SuiteForm):
         help_text="With a slot such as {image} for the name of each input, which differs in each season.",
     )
     goal = forms.JSONField(
-        widget=forms.Textarea(attrs={"rows": _ROWS, "spellcheck": "false"}), help_text="As in the example below."
+        # An empty field: without a value it would say "null".
+        initial=InvalidJSONInput(""),
+        widget=forms.Textarea(attrs={"rows": _ROWS, "spellcheck": "false"}),
+        help_text="As in the example below.",
     )
     origin = forms.ChoiceField(choices=SealedEntry.Origin, label="Written by")
     credit = forms.CharField(max_length=200, label="Name", help_text="Of the person or the language model.")
