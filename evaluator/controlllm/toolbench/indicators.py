@@ -178,9 +178,8 @@ def _guesses(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> list[s
 
     The results of a plan are those that no step takes. Of those that meet no part, for each part one may be made
     without a new text of what meets a part, such as the picture with the boxes that were counted, and one may be
-    undecided. The others are a detour if they take fewer calls than what meets the parts, or as many and begin later,
-    and share none with it. So no two guesses can both pay: only one can be the longer one, or begin first. Equal calls
-    are one.
+    undecided. The others are a detour if they take fewer calls than what meets the parts, and share none with it. So
+    no two guesses can both pay: only one can be the longer one. Equal calls are one.
     """
     first: dict[int, int] = {}
     for call in calls:
@@ -208,7 +207,7 @@ def _guesses(*, calls: Sequence[ReadCall], goal: Goal, settle: Settle) -> list[s
     most = len(goal.parts)
     wrong = [*added[most:], *doubtful[most:]]
     aside = _with_makers(set(others), makers=makers)
-    if aside and (aside & needed or (len(aside), -min(aside)) > (len(needed), -min(needed, default=0))):
+    if aside & needed or len(aside) >= max(1, len(needed)):
         wrong += others
     return [
         f"step {number} ({by_number[number].step.tool}): {UNASKED}, and a plan that gives many answers solves nothing"

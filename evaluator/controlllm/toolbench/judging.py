@@ -11,13 +11,13 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
-from evaluator.controlllm.toolbench.meaning.frames import frame_of
+from evaluator.controlllm.toolbench.meaning.frames import alike, frame_of
 from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
-from evaluator.controlllm.toolbench.meaning.lexicon import plain_words, words_of_prompts
+from evaluator.controlllm.toolbench.meaning.lexicon import concepts, plain_words, words_of_prompts
 from evaluator.controlllm.toolbench.meaning.questions import left_over
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
-from evaluator.controlllm.toolbench.meaning.words import are_near, may_mean, names_thing
+from evaluator.controlllm.toolbench.meaning.words import are_near, may_mean, names_thing, senses_of
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
 from evaluator.core.planner import MAX_ALTERNATIVES
@@ -249,28 +249,32 @@ def _is_only_refused(pair: Pair, *, request: str) -> bool:
 def has_little_in_common(pair: Pair, *, request: str) -> bool:
     """Whether an attacker may have made the network accept a pair.
 
-    It is a text without a word of what is wanted, or one that may mean such a word or is of its kind (the name of an
-    object needs the latter, that of an action neither); another text that shares
-    no word with what is wanted, and names a thing that is like nothing in it or in the request ("some turnips"); or a
-    part of a long text.
+    It is the name of an object without a word that may mean what is wanted or is of its kind, or with a thing that is
+    like nothing in it or in the request ("some turnips"); another text with such a thing, and without a word of what is
+    wanted; one that does not ask for a description or a list where these are wanted; or a part of a long text.
     """
     wanted, given = base_forms(pair.wanted), base_forms(pair.given)
+    has_other_thing = _names_other_thing(given, names=(*wanted, *base_forms(request)))
     if pair.kind == "object":
-        return not any(_may_name(word, names=wanted) for word in given)
-    if (
-        pair.kind != "action"
-        and set(wanted).isdisjoint(given)
-        and not any(_may_name(word, names=wanted) for word in given)
-    ):
-        return True
+        return has_other_thing or not any(_may_name(word, names=wanted) for word in given)
     if len(wanted) >= _LONG:
         return len(given) < _LEAST_OF_LONG * len(wanted)
-    contents = [frame_of(text).content for text in (pair.wanted, pair.given)]
-    missing, _ = left_over(*contents)
-    if len(missing) < len(contents[0]):
-        return False
-    plain, named = plain_words() | words_of_prompts(), (*wanted, *base_forms(request))
-    return any(names_thing(word) and word not in plain and not _may_name(word, names=named) for word in given)
+    first, second = frame_of(pair.wanted), frame_of(pair.given)
+    missing, _ = left_over(first.content, second.content)
+    if not first.content and not any(second.asks & {ask, *alike().get(ask, ())} for ask in first.asks):
+        return True
+    return has_other_thing and len(missing) == len(first.content)
+
+
+def _names_other_thing(words: Sequence[str], *, names: Sequence[str]) -> bool:
+    """Whether a word surely names a thing, or is in no dictionary, and stands for none of the names."""
+    plain = plain_words() | words_of_prompts()
+    return any(
+        word not in plain
+        and (names_thing(word) or not (senses_of(word) or (word,) in concepts() or word.isdigit()))
+        and not _may_name(word, names=names)
+        for word in words
+    )
 
 
 def _may_name(word: str, *, names: Sequence[str]) -> bool:

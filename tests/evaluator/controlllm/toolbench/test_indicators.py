@@ -373,9 +373,8 @@ def test_agreement_with_the_gold_plan_counts_as_multisets():
 
 ASK = ("image_question_answering", {"image": "yard_image.png", "text": "How many kittens are there?"})
 COUNTED = [DETECT, SELECT, ("count_objects", {"bbox_list": "#1"})]
-CAPTION, DEPTH, POSE, EDGE = (
-    (tool, {"image": "yard_image.png"})
-    for tool in ("image_captioning", "image_to_depth", "image_to_pose", "image_to_edge")
+CAPTION, DEPTH, POSE = (
+    (tool, {"image": "yard_image.png"}) for tool in ("image_captioning", "image_to_depth", "image_to_pose")
 )
 
 
@@ -387,16 +386,15 @@ CAPTION, DEPTH, POSE, EDGE = (
                      id="an addition without a text"),
         pytest.param([*COUNTED, CAPTION], 1, id="a detour"),
         pytest.param([*COUNTED, CAPTION, DEPTH], 1, id="two detours with fewer calls"),
-        pytest.param([ASK, CAPTION], 1, id="a detour of one call after an answer of one"),
-        pytest.param([CAPTION, ASK], 0, id="the same before it"),
-        pytest.param([ASK, CAPTION, DEPTH], 0, id="three guesses"),
+        pytest.param([ASK, CAPTION], 0, id="two guesses"),
+        pytest.param([CAPTION, ASK], 0, id="two guesses in another order"),
         pytest.param([*COUNTED, DETECT], 1, id="a repeated call"),
         pytest.param([DETECT, SELECT, ("select_bbox", {"bbox_list": "#0", "condition": "dog"}),
                       ("count_objects", {"bbox_list": "#1"}), ("count_objects", {"bbox_list": "#2"})], 0,
                      id="two objects"),
         pytest.param([*COUNTED, ("highlight_object_on_image", {"image": "yard_image.png", "bbox": "#1"}),
                       ("image_cropping", {"image": "yard_image.png", "object": "#1"})], 0, id="two additions"),
-        pytest.param([*COUNTED, CAPTION, DEPTH, POSE, EDGE], 0, id="a long detour"),
+        pytest.param([*COUNTED, CAPTION, DEPTH, POSE], 0, id="a long detour"),
     ],
 )  # fmt: skip
 def test_a_plan_with_results_that_nobody_asked_for_solves_nothing(calls, solves):
