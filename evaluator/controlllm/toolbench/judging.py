@@ -251,7 +251,8 @@ def has_little_in_common(pair: Pair, *, request: str) -> bool:
 
     It is the name of an object without a word that may mean what is wanted or is of its kind, or with a thing that is
     like nothing in it or in the request ("some turnips"); another text with such a thing, and without a word of what is
-    wanted; one that does not ask for a description or a list where these are wanted; or a part of a long text.
+    wanted; one without a word that is wanted or may mean one; one that does not ask for a description or a list where
+    these are wanted; or a part of a long text.
     """
     wanted, given = base_forms(pair.wanted), base_forms(pair.given)
     has_other_thing = _names_other_thing(given, names=(*wanted, *base_forms(request)))
@@ -259,6 +260,9 @@ def has_little_in_common(pair: Pair, *, request: str) -> bool:
         return has_other_thing or not any(_may_name(word, names=wanted) for word in given)
     if len(wanted) >= _LONG:
         return len(given) < _LEAST_OF_LONG * len(wanted)
+    may_share = not set(wanted).isdisjoint(given) or any(_may_name(word, names=wanted) for word in given)
+    if pair.kind != "action" and not may_share:
+        return True
     first, second = frame_of(pair.wanted), frame_of(pair.given)
     missing, _ = left_over(first.content, second.content)
     if not first.content and not any(second.asks & {ask, *alike().get(ask, ())} for ask in first.asks):
