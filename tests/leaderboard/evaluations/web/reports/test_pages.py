@@ -53,8 +53,8 @@ def same_sections(site: str, local: str, *, least: set[str]) -> None:
     pages = sections(local), sections(site)
     first, second = ({name: text for name, text in page.items() if name not in SITE_ONLY} for page in pages)
     assert least <= first.keys()
-    # A site also has ranks, and a link to the documents.
-    scores = [re.findall(r"\d\.\d{3}", page.pop("metrics", "")) for page in (first, second)]
+    # A site also has ranks, margins of rows, and a link to the documents.
+    scores = [re.findall(r"(?<!±\s)\d\.\d{3}", page.pop("metrics", "")) for page in (first, second)]
     assert scores[0] == scores[1]
     assert first == {name: text.replace(" All causes and their definitions .", "") for name, text in second.items()}
 
