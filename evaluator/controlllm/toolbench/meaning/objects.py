@@ -17,7 +17,7 @@ from evaluator.controlllm.toolbench.meaning.lexicon import (
     vague_doings,
     words_of,
 )
-from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
+from evaluator.controlllm.toolbench.meaning.sentences import LONGEST, base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
 from evaluator.controlllm.toolbench.meaning.wordnet import PartOfSpeech
 from evaluator.controlllm.toolbench.meaning.words import may_mean, usual_sense
@@ -144,8 +144,11 @@ def _letters(name: str) -> str:
 
 def _without_place(name: str) -> str:
     """A name without "in a.png" at its end: the tool has no other picture."""
-    shorter = _IN_FILE.sub("", name)
-    return shorter if shorter.strip() and names_file(name) and not names_file(shorter) else name
+    if len(name) > LONGEST or not names_file(name):
+        return name
+    # Single spaces, since the expression takes quadratic time in long ones.
+    shorter = _IN_FILE.sub("", " ".join(name.split()))
+    return shorter if shorter.strip() and not names_file(shorter) else name
 
 
 def _are_synonyms(wanted: str, given: str) -> bool:

@@ -158,3 +158,8 @@ def test_a_condition_names_the_action_and_hardly_more(subtests):
     for wanted, given, verdict in ACTIONS:
         with subtests.test(case=wanted):
             assert compare_actions(wanted, given)[0] is verdict
+
+
+def test_the_place_of_a_name_is_looked_for_in_short_texts_with_single_spaces_only():
+    assert compare_objects("dog", f"the dog{' ' * 1900}in a.png") == compare_objects("dog", "the dog in a.png")
+    assert compare_objects("dog", f"the dog{' ' * 100_000}in a.png")[0] is DIFFERENT
