@@ -162,4 +162,5 @@ def test_a_condition_names_the_action_and_hardly_more(subtests):
 
 def test_the_place_of_a_name_is_looked_for_in_short_texts_with_single_spaces_only():
     assert compare_objects("dog", f"the dog{' ' * 1900}in a.png") == compare_objects("dog", "the dog in a.png")
-    assert compare_objects("dog", f"the dog{' ' * 100_000}in a.png")[0] is DIFFERENT
+    # Of a longer text nothing is read after that.
+    assert compare_objects("dog", f"the dog{' ' * 100_000}in a.png")[0] is SAME
