@@ -27,7 +27,7 @@ _DIRECTED = frozenset({"object", "ask", "action"})
 _UNRELATED, _EMPTY = 0.06, 0.05
 """Shares of pairs in training with a text from elsewhere, and with one that asks for nothing in particular."""
 _OPEN = ("describe", "list", "what is happening", "what can be seen", "caption")
-"""Starts of what is wanted that a text without a subject may mean."""
+"""First words of wanted texts that a text without a subject may match."""
 _GROUP_WEIGHT = 4.0
 """Of a group beside a pair, since it has more texts."""
 
@@ -79,7 +79,7 @@ def drawn_pairs(rng: random.Random) -> Iterator[TextPair]:
 
 @cache
 def empty_texts() -> tuple[str, ...]:
-    """Texts that ask a tool for nothing in particular, and so mean none of what is wanted."""
+    """Texts that ask a tool for nothing in particular, so that they match no wanted text."""
     return tuple(tomllib.loads((FOLDER.parent / "empty.toml").read_text(encoding="utf-8"))["texts"])
 
 
