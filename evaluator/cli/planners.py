@@ -11,6 +11,7 @@ from evaluator.core.commands.listing import Listing, has_width
 from evaluator.core.commands.options import JsonFlag
 from evaluator.core.commands.usage import out, print_json
 from evaluator.core.language_model import Ability
+from evaluator.core.strategy_options import Option, Role
 from evaluator.planners.bundled import BUNDLED
 from evaluator.planners.language_models.choosing import FORMS
 from evaluator.planners.strategies.registry import StrategyEntry, abilities_in_words, strategies
@@ -30,6 +31,9 @@ class PlannerRow:
     """Abilities that its language model must have; empty: it needs none."""
     optional: frozenset[Ability] = frozenset()
     """Abilities that an optional language model must have; empty: it uses none."""
+    options: tuple[Option, ...] = ()
+    roles: tuple[Role, ...] = ()
+    """Parts that may have a language model of their own."""
 
     @classmethod
     def of_strategy(cls, entry: StrategyEntry) -> "PlannerRow":
@@ -40,6 +44,8 @@ class PlannerRow:
             suites=entry.suites,
             needs=entry.needs,
             optional=entry.optional,
+            options=entry.options.declared,
+            roles=entry.roles,
         )
 
     @property
@@ -61,7 +67,24 @@ class PlannerRow:
             "suites": list(self.suites) or None,
             "language_model": use,
             "abilities": [str(ability) for ability in Ability if ability in self.needs | self.optional],
+            "options": {
+                option.name: {
+                    "default": option.initial,
+                    "range": option.range_in_words(),
+                    "description": option.sentence,
+                }
+                for option in self.options
+            },
+            "roles": {role.name: role.sentence for role in self.roles},
         }
+
+    @property
+    def details(self) -> str:
+        """Its options and roles, for the list; empty if it has none."""
+        options = "; ".join(f"{option.name}={option.initial or ''}" for option in self.options)
+        roles = ",".join(f"{role.name}=MODEL" for role in self.roles)
+        parts = [f"Options: @{options}." if options else "", f"Roles: MODEL,{roles}." if roles else ""]
+        return " ".join(filter(None, parts))
 
 
 @app.command("list")
@@ -75,7 +98,7 @@ def list_planners(as_json: JsonFlag = False) -> None:
     for heading, members in groupby(sorted(rows, key=_order), key=lambda row: row.heading):
         table.add_section(heading)
         for row in members:
-            table.add_row(row.name, row.description)
+            table.add_row(row.name, f"{row.description} {row.details}".strip())
     table.show(out)
     out.print(f"\nMODEL is one of {FORMS}.", highlight=False, markup=False, soft_wrap=not has_width(out))
 

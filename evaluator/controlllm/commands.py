@@ -231,11 +231,11 @@ def search(
     Times are per subtask, in one process on one core. Planners never see the gold decompositions.
     """
     from evaluator.controlllm.benchmarks import measure_search
-    from evaluator.controlllm.strategies.strategy import threshold_of
+    from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
 
     chosen = _tool_suite(suite)
     try:
-        least = [threshold_of(part) for part in thresholds.split(",")]
+        least = [AdaptiveControlLLM(option=part).threshold for part in thresholds.split(",")]
     except ValueError as error:
         raise usage_error(f"--thresholds: {error}") from None
     report = measure_search(

@@ -109,6 +109,8 @@ class GenerateCall:
     """Tools that the model may call; needs the ability `CALL_TOOLS`."""
     schema: Mapping[str, JsonValue] | None = field(default=None, hash=False)
     """JSON schema of the completion, for models that can keep to one; others ignore it."""
+    role: str = ""
+    """The strategy's role whose language model answers; empty: the planner's."""
 
     def in_run(self, run: int) -> "GenerateCall":
         """The call in one of several runs of a planner, from 0: above temperature 0, each run has its own seed."""
@@ -133,6 +135,8 @@ class ScoreCall:
 
     messages: tuple[Message, ...]
     continuations: tuple[str, ...]
+    role: str = ""
+    """See `GenerateCall.role`."""
 
 
 Call = GenerateCall | ScoreCall

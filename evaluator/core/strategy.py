@@ -6,11 +6,11 @@ of a local model, and a test can supply answers.
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar, runtime_checkable
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Ability, Answer, Call
+from evaluator.core.language_model import Ability, Answer, Call, LanguageModelError
 from evaluator.core.planner import PlannerRequest
 
 
@@ -34,6 +34,27 @@ class Draft:
 Conversation = Generator[Sequence[Call], Sequence[Answer], Draft]
 """Yields calls, and is sent their answers in the same order. If calls fail, the first failure is raised at the `yield`
 as a `LanguageModelError`; uncaught, it ends the task with the failure's kind."""
+
+
+_Result = TypeVar("_Result")
+
+
+def in_role(
+    part: Generator[Sequence[Call], Sequence[Answer], _Result], *, role: str
+) -> Generator[Sequence[Call], Sequence[Answer], _Result]:
+    """A part of a conversation whose calls the language model of a role answers. Returns the part's result."""
+    try:
+        calls = next(part)
+        while True:
+            try:
+                answers = yield tuple(replace(call, role=role) for call in calls)
+            except LanguageModelError as error:
+                calls = part.throw(error)
+            else:
+                calls = part.send(answers)
+    except StopIteration as end:
+        result: _Result = end.value
+        return result
 
 
 class Strategy(Protocol):

@@ -7,24 +7,26 @@ model that answers concurrently, each conversation is a task of an event loop in
 import asyncio
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from queue import SimpleQueue
+from types import MappingProxyType
 from typing import Protocol, cast, runtime_checkable
 
 from pydantic import ValidationError
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
+from evaluator.core.language_model import Ability, Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall, Reason
 from evaluator.core.strategy import Strategy, StrategyWithWeights
-from evaluator.core.turns import Formulation, Role, TurnReply, TurnRequest, TurnResponse
+from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.network.event_loop import LoopThread
 from evaluator.planners.conversation import End, StrategyConversation
+from evaluator.planners.language_models.by_role import models_by_role
 
 CONVERSATIONS = 256
 """Concurrent conversations: enough to fill batches and connections, few enough that early requests end early."""
@@ -56,12 +58,8 @@ class StrategyPlanner:
         """
         if model is None and strategy.needs:
             raise UnfitModelError(f"{strategy.name} needs a language model; name one as in {strategy.name}:MODEL")
-        if model is not None and (lacking := sorted(strategy.needs - model.abilities)):
-            needed = " and ".join(ability.in_words for ability in lacking)
-            can = ", ".join(ability.in_words for ability in sorted(model.abilities))
-            raise UnfitModelError(
-                f"{strategy.name} needs a language model that can {needed}; {model.name} can only {can}"
-            )
+        if model is not None and (lacking := strategy.needs - model.abilities):
+            raise UnfitModelError(_unfit(f"{strategy.name} needs", lacking=lacking, model=model))
         self.name = name or (strategy.name if model is None else f"{strategy.name}:{model.name}")
         self._strategy = strategy
         self._model = model
@@ -73,9 +71,13 @@ class StrategyPlanner:
         return ReseededStrategy(self, run)
 
     def identity(self) -> dict[str, JsonValue]:
-        """What the plans depend on besides the request. `weights` is present if the strategy has its own networks."""
+        """What the plans depend on besides the request: the strategy, its language model, and those of its `roles`.
+        `weights` is present if the strategy has its own networks."""
         model = None if self._model is None else dict(self._model.identity())
+        roles = (model or {}).pop("roles", None)
         identity: dict[str, JsonValue] = {"strategy": self._strategy.name, "language_model": model}
+        if roles:
+            identity["roles"] = roles
         if isinstance(self._strategy, StrategyWithWeights):
             identity["weights"] = dict(self._strategy.weights_digests())
         return identity
@@ -249,37 +251,19 @@ class TurnStrategy(Strategy, Protocol):
 
 
 class StrategyTurnPlanner(StrategyPlanner):
-    """A strategy in turns (`BatchTurnPlanner`). Each answer is a separate conversation; roles may have own models."""
+    """A strategy in turns (`BatchTurnPlanner`). Each answer is a separate conversation."""
 
-    def __init__(
-        self,
-        *,
-        strategy: TurnStrategy,
-        model: LanguageModel | None = None,
-        name: str | None = None,
-        modules: Mapping[Role, LanguageModel] | None = None,
-    ) -> None:
+    def __init__(self, *, strategy: TurnStrategy, model: LanguageModel | None = None, name: str | None = None) -> None:
         """Args:
         strategy: the strategy.
         model: its language model.
         name: name of the planner.
-        modules: language models of roles that do not use `model`.
 
         Raises:
-            UnfitModelError: a model lacks an ability that the strategy needs.
+            UnfitModelError: the model lacks an ability that the strategy needs.
         """
         super().__init__(strategy=strategy, model=model, name=name)
         self.formulation = strategy.formulation
-        self._modules = {
-            role: StrategyPlanner(strategy=strategy, model=module) for role, module in (modules or {}).items()
-        }
-
-    def identity(self) -> dict[str, JsonValue]:
-        """See `StrategyPlanner.identity`; adds the models of roles."""
-        modules: dict[str, JsonValue] = {
-            str(role): planner.identity()["language_model"] for role, planner in self._modules.items()
-        }
-        return {**super().identity(), **({"modules": modules} if modules else {})}
 
     def turn(self, request: TurnRequest) -> TurnReply:
         (end,) = self.turn_all([request])
@@ -294,17 +278,9 @@ class StrategyTurnPlanner(StrategyPlanner):
         """See `BatchTurnPlanner`; `run` varies the seeds of draws."""
         turns = list(requests)
         ends: list[TurnReply | PlannerError] = [_NO_ANSWER] * len(turns)
-        planners: tuple[StrategyPlanner, ...] = (self, *self._modules.values())
-        for planner in planners:
-            own = [place for place, request in enumerate(turns) if self._modules.get(request.role, self) is planner]
-            for number, end in planner.plan_all([turns[place] for place in own], run=run):
-                ends[own[number]] = end if isinstance(end, PlannerError) else _turn(end)
+        for number, end in self.plan_all(turns, run=run):
+            ends[number] = end if isinstance(end, PlannerError) else _turn(end)
         return ends
-
-    def close(self) -> None:
-        super().close()
-        for planner in self._modules.values():
-            planner.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,16 +304,37 @@ class ReseededTurns(ReseededStrategy):
 
 
 def strategy_planner_of(
-    *, strategy: Strategy, model: LanguageModel | None, name: str, modules: Mapping[Role, LanguageModel] | None = None
+    *,
+    strategy: Strategy,
+    model: LanguageModel | None,
+    name: str,
+    roles: Mapping[str, LanguageModel] = MappingProxyType({}),
 ) -> StrategyPlanner:
     """The planner of a strategy and its models, in turns if the strategy acts in turns.
+
+    Args:
+        strategy: the strategy.
+        model: its language model.
+        name: name of the planner.
+        roles: language models of roles that do not use `model`.
 
     Raises:
         UnfitModelError: a model lacks an ability that the strategy needs.
     """
+    for role, other in roles.items():
+        if lacking := strategy.needs - other.abilities:
+            raise UnfitModelError(_unfit(f"{strategy.name} needs for {role}", lacking=lacking, model=other))
+    if roles and model is not None:
+        model = models_by_role(main=model, roles=roles)
     if isinstance(strategy, TurnStrategy):
-        return StrategyTurnPlanner(strategy=strategy, model=model, name=name, modules=modules)
+        return StrategyTurnPlanner(strategy=strategy, model=model, name=name)
     return StrategyPlanner(strategy=strategy, model=model, name=name)
+
+
+def _unfit(needing: str, *, lacking: Collection[Ability], model: LanguageModel) -> str:
+    needed = " and ".join(ability.in_words for ability in sorted(lacking))
+    can = ", ".join(ability.in_words for ability in sorted(model.abilities))
+    return f"{needing} a language model that can {needed}; {model.name} can only {can}"
 
 
 def _turn(reply: PlannerReply) -> TurnReply | PlannerError:

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
-from evaluator.core.language_model import Ability, LanguageModel
+from evaluator.core.language_model import Ability
 from evaluator.core.planner import Planner
 from evaluator.core.strategy import SamplingStrategy
 from evaluator.core.suggestions import likely_name, no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.tools.catalogues import OPENAGI
-from evaluator.core.turns import Role
 from evaluator.planners.anchors import BundledEntry
 from evaluator.planners.bundled import BUNDLED, bundled_names, bundled_planner
 from evaluator.planners.driving import StrategyPlanner, UnfitModelError, strategy_planner_of
@@ -24,8 +23,8 @@ from evaluator.planners.language_models.shipped import LUMOS, shipped_folder, sh
 from evaluator.planners.strategies.registry import (
     PlannerNameError,
     has_strategy,
-    split_modules,
     split_name,
+    split_roles,
     strategies,
     strategy_of,
 )
@@ -53,18 +52,18 @@ def planner_named(*, name: str, suite: Suite) -> Planner:
 
 
 def strategy_planner(*, name: str, suite: Suite) -> StrategyPlanner:
-    """The planner `STRATEGY[:MODEL[,MODULE=MODEL]]` for a suite. Language models on this machine are loaded lazily.
+    """The planner `STRATEGY[:MODEL[,ROLE=MODEL]]` for a suite. Language models on this machine are loaded lazily.
 
     Raises:
         PlannerNameError: the strategy or model does not exist, or they do not fit each other or the suite.
     """
     entry = strategy_of(name=name, suite=suite)
-    model_name, named = split_modules(name, modules=entry.modules)
+    model_name, named = split_roles(name, roles=entry.role_names)
     strategy = entry.strategy(with_model=model_name is not None)
     try:
         model = None if model_name is None else language_model(model_name)
-        modules: dict[Role, LanguageModel] = {Role(role): language_model(other) for role, other in named.items()}
-        return strategy_planner_of(strategy=strategy, model=model, name=name, modules=modules)
+        roles = {role: language_model(other) for role, other in named.items()}
+        return strategy_planner_of(strategy=strategy, model=model, name=name, roles=roles)
     except (ModelNameError, ScriptError, UnfitModelError) as error:
         raise PlannerNameError(str(error).rstrip(".")) from error
 

@@ -37,6 +37,8 @@ AGENTS = tuple(
 ONLY_GRID = Agent(None, False)
 """Not among the paper's agents; used to train networks."""
 _BY_NAME = {agent.name: agent for agent in (*AGENTS, ONLY_GRID)}
+AGENT_NAMES = tuple(_BY_NAME)
+"""Names of all agents."""
 
 
 def agent_named(name: str) -> Agent:

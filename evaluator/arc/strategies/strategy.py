@@ -7,20 +7,60 @@ Options set the agents, the number of samples and the style of prompts:
 import hashlib
 import random
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evaluator.arc.grids import Demonstration, grid_of
-from evaluator.arc.strategies.agents import AGENTS, Agent, agent_named, agents_named
+from evaluator.arc.strategies.agents import AGENT_NAMES, AGENTS, Agent, agents_named
 from evaluator.arc.strategies.sampling import Sample, Trials
 from evaluator.arc.strategies.styles import PAPER, STYLES, Style
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.strategy import Conversation, Draft
+from evaluator.core.strategy_options import ChoiceOption, NamesOption, NumberOption, Option, OptionValue, WholeOption
+from evaluator.core.strategy_options import Options as StrategyOptions
 
-MOST_SAMPLES, MOST_LOOPS, MOST_SEED = 16, 8, 1 << 31
 _HOTTEST = 2.0
+_COMMON: tuple[Option, ...] = (
+    WholeOption(
+        name="samples", label="Samples", default=3, least=1, most=16, sentence="Programs that each agent begins.",
+    ),
+    WholeOption(
+        name="loops", label="Loops", default=3, least=1, most=8,
+        sentence="Replies of a sample: the first, and those after errors or wrong outputs.",
+    ),
+    NumberOption(
+        name="temperature", label="Temperature", default=0.7, least=0, most=_HOTTEST,
+        sentence="Temperature of the model; at 0, samples differ only by their view.",
+    ),
+    WholeOption(
+        name="seed", label="Seed", default=0, least=0, most=1 << 31,
+        sentence="Seed of the samples, and of the choice among programs that fit.",
+    ),
+    ChoiceOption(
+        name="style", label="Prompts", default=PAPER.name, choices=tuple(STYLES),
+        sentence="The paper's prompts of thousands of tokens, or compact ones for small networks.",
+    ),
+)  # fmt: skip
+EXPERTS_OPTIONS = StrategyOptions(
+    (
+        NamesOption(
+            name="views", label="Views", choices=AGENT_NAMES, when_empty="all agents of the prompts' style",
+            sentence="Agents, each named by its views.",
+        ),
+        *_COMMON,
+    )
+)  # fmt: skip
+SINGLE_OPTIONS = StrategyOptions(
+    (
+        ChoiceOption(
+            name="view", label="View", default="objects", choices=AGENT_NAMES, sentence="The agent, named by its views."
+        ),
+        *_COMMON,
+    ),
+    bare="view",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,73 +78,12 @@ class Options:
     style: Style = PAPER
 
 
-def options_of(text: str) -> Options:
-    """Parse options: `NAME=VALUE`, separated by semicolons.
-
-    Raises:
-        ValueError: unknown option, or invalid value.
-    """
-    options: dict[str, Any] = {}
-    for part in filter(None, (part.strip() for part in text.split(";"))):
-        name, equals, value = part.partition("=")
-        if not equals or name not in _READ or _READ[name][0] in options:
-            raise ValueError(f"{part!r} is an unknown or repeated option; write {'; '.join(_FORMS)}")
-        field, read = _READ[name]
-        options[field] = read(name, value.strip())
-    if "style" in options:
-        options.setdefault("agents", options["style"].agents)
-    return Options(**options)
-
-
-def options_of_one(text: str) -> Options:
-    """Parse the options of one agent: its name, followed by options, separated by semicolons.
-
-    Raises:
-        ValueError: unknown agent or option, or invalid value.
-    """
-    name, _, others = text.partition(";")
-    agent = agent_named(name)
-    if any(part.partition("=")[0].strip() == "views" for part in others.split(";")):
-        raise ValueError(f"the view is {name} already; leave views= out")
-    return replace(options_of(others), agents=(agent,))
-
-
-def _style(name: str, value: str) -> Style:
-    if value not in STYLES:
-        raise ValueError(f"{name} is {value!r}: it must be {' or '.join(STYLES)}")
-    return STYLES[value]
-
-
-def _whole(most: int, *, least: int = 1) -> Any:
-    def read(name: str, value: str) -> int:
-        if not (value.isascii() and value.isdecimal()) or not least <= int(value) <= most:
-            raise ValueError(f"{name} is {value!r}: it must be a whole number from {least} to {most}")
-        return int(value)
-
-    return read
-
-
-def _temperature(name: str, value: str) -> float:
-    try:
-        temperature = float(value)
-    except ValueError:
-        temperature = -1.0
-    if not 0 <= temperature <= _HOTTEST:
-        raise ValueError(f"{name} is {value!r}: it must be a number from 0 to {_HOTTEST:g}")
-    return temperature
-
-
-_READ: Mapping[str, tuple[str, Any]] = {
-    "views": ("agents", lambda _, value: agents_named(value)),
-    "samples": ("samples", _whole(MOST_SAMPLES)),
-    "loops": ("loops", _whole(MOST_LOOPS)),
-    "temperature": ("temperature", _temperature),
-    "seed": ("seed", _whole(MOST_SEED, least=0)),
-    "style": ("style", _style),
-}
-_FORMS = (
-    "views=objects,objects_diag+pixels", "samples=3", "loops=3", "temperature=0.7", "seed=0", "style=compact",
-)  # fmt: skip
+def options_of(values: Mapping[str, OptionValue]) -> Options:
+    """The options of values that `EXPERTS_OPTIONS` or `SINGLE_OPTIONS` has read."""
+    others: dict[str, Any] = dict(values)
+    style = STYLES[others.pop("style")]
+    names = others.pop("views", "") or others.pop("view", "")
+    return Options(**others, style=style, agents=agents_named(names) if names else style.agents)
 
 
 MOST_CANDIDATES = 3
@@ -120,16 +99,16 @@ class Experts:
     )
     catalogue: ClassVar[str] = "arc"
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
-    option: ClassVar[str] = "views=NAME,NAME;samples=N;loops=N;temperature=T;seed=N;style=compact, each or none of them"
+    options: ClassVar[StrategyOptions] = EXPERTS_OPTIONS
 
     def __init__(self, *, option: str = "") -> None:
         """Args:
-        option: see `options_of`.
+        option: options as in the planner's name.
 
         Raises:
-            ValueError: invalid options.
+            OptionError: invalid options.
         """
-        self._options = options_of(option)
+        self._options = options_of(self.options.read_text(option))
         self._trials = Trials()
 
     @property
@@ -147,18 +126,8 @@ class Single(Experts):
 
     name: ClassVar[str] = "arc-single"
     description: ClassVar[str] = "One agent of the multi-expert system for ARC, named arc-single:VIEW:MODEL."
-    option: ClassVar[str] = f"a view: {', '.join(agent.name for agent in AGENTS)}; then options as of arc-experts"
+    options: ClassVar[StrategyOptions] = SINGLE_OPTIONS
     option_first: ClassVar[bool] = True
-
-    def __init__(self, *, option: str = "objects") -> None:
-        """Args:
-        option: see `options_of_one`.
-
-        Raises:
-            ValueError: invalid options.
-        """
-        super().__init__()
-        self._options = options_of_one(option)
 
 
 def _converse(

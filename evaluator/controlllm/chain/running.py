@@ -20,9 +20,10 @@ from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Value
 from evaluator.execution.engine.jobs import Job, JobResult
 from evaluator.execution.engine.run import Engine
+from evaluator.planners.language_models.by_role import models_by_role
 from evaluator.planners.language_models.choosing import ModelNameError, language_model
 from evaluator.planners.language_models.scripted import ScriptError
-from evaluator.planners.strategies.registry import PlannerNameError, named_strategy, split_name
+from evaluator.planners.strategies.registry import PlannerNameError, named_strategy, split_roles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,17 +151,22 @@ class ChainRunner:
 
 
 def chain_planner(name: str) -> tuple[ControlLLM, LanguageModel | None]:
-    """The strategy of a name such as `controlllm/adaptive` or `controlllm/beam:MODEL`, and its language model.
+    """The strategy of a name such as `controlllm/adaptive` or `controlllm/beam:MODEL[,ROLE=MODEL]`, and its language
+    model.
 
     Raises:
         PlannerNameError: there is no such strategy or model, or the strategy is not one of ControlLLM's.
     """
-    _, model_name = split_name(name)
-    strategy = named_strategy(name).strategy(with_model=model_name is not None)
+    entry = named_strategy(name)
+    model_name, named = split_roles(name, roles=entry.role_names)
+    strategy = entry.strategy(with_model=model_name is not None)
     if not isinstance(strategy, ControlLLM):
         known = ", ".join(strategy_class.name for strategy_class in STRATEGIES)
         raise PlannerNameError(f"{name} has no chain of stages to run; those that have are {known}")
     try:
-        return strategy, None if model_name is None else language_model(model_name)
+        if model_name is None:
+            return strategy, None
+        roles = {role: language_model(other) for role, other in named.items()}
+        return strategy, models_by_role(main=language_model(model_name), roles=roles)
     except (ModelNameError, ScriptError) as error:
         raise PlannerNameError(str(error).rstrip(".")) from error

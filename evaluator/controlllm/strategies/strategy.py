@@ -5,9 +5,8 @@ solution expert and resource expert are the offline ones of this package.
 """
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from math import nan
 
 from evaluator.controlllm.strategies.asking import SCORES, ask, text_of
 from evaluator.controlllm.strategies.decomposing import Decomposed, decompose_by_asking
@@ -18,7 +17,8 @@ from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.language_model import Ability, Answer, Call, GenerateCall
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.strategy import Conversation, Draft
+from evaluator.core.strategy import Conversation, Draft, in_role
+from evaluator.core.strategy_options import NumberOption, Options, Role
 from evaluator.core.tools.catalogues import CONTROLLLM
 
 _MAX_TOKENS = 512
@@ -85,6 +85,20 @@ class Staged:
         return _decomposition_notes(self.decomposed) | {"search": [subtask.notes() for subtask in self.planned]}
 
 
+DECOMPOSE, ASSESS, RESPOND = "decompose", "assess", "respond"
+ROLES = (
+    Role(
+        name=DECOMPOSE, label="Decomposition",
+        sentence="Splits the request into subtasks. A model for it and another one for the rest are the paper's Mix.",
+    ),
+    Role(
+        name=ASSESS, label="Assessment",
+        sentence="Scores the tools of a subtask, chooses among the solutions found, and binds their resources.",
+    ),
+    Role(name=RESPOND, label="Response", sentence="Words the response to the user from the results of the calls."),
+)  # fmt: skip
+
+
 class ControlLLM:
     """Base class of the search strategies."""
 
@@ -93,6 +107,7 @@ class ControlLLM:
     catalogue: str = CONTROLLLM.name
     optional: frozenset[Ability] = frozenset({Ability.GENERATE})
     """The abilities that it needs with a language model: `ControlLLM(with_model=True)`."""
+    roles: tuple[Role, ...] = ROLES
 
     def __init__(self, *, with_model: bool = False) -> None:
         self.needs: frozenset[Ability] = self.optional if with_model else frozenset()
@@ -121,7 +136,8 @@ class ControlLLM:
             solutions = [subtask.candidates[0].solution for subtask in staged.planned if subtask.candidates]
             calls = [action.call() for solution in solutions for action in solution]
             if self.asks:
-                answers = yield [response_call(request=request.task.request, calls=calls, results=results)]
+                call = response_call(request=request.task.request, calls=calls, results=results)
+                answers = yield [replace(call, role=RESPOND)]
                 notes["response"] = read_response(answers[0])
             else:
                 notes["response"] = respond_offline(calls=calls, results=results)
@@ -145,7 +161,8 @@ class ControlLLM:
         self, *, request: PlannerRequest, toolbox: Toolbox
     ) -> Generator[Sequence[Call], Sequence[Answer], Decomposed]:
         if self.asks:
-            return (yield from decompose_by_asking(request=request, tools=toolbox.tools))
+            asking = decompose_by_asking(request=request, tools=toolbox.tools)
+            return (yield from in_role(asking, role=DECOMPOSE))
         subtasks = decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon)
         return Decomposed(subtasks=subtasks, text="", tries=0)
 
@@ -155,9 +172,8 @@ class ControlLLM:
         choose = self.choose()
         if not self.asks:
             return plan_offline(subtasks=subtasks, toolbox=toolbox, choose=choose)
-        return (
-            yield from plan_by_asking(request=request.task.request, subtasks=subtasks, toolbox=toolbox, choose=choose)
-        )
+        asking = plan_by_asking(request=request.task.request, subtasks=subtasks, toolbox=toolbox, choose=choose)
+        return (yield from in_role(asking, role=ASSESS))
 
 
 class GreedyControlLLM(ControlLLM):
@@ -185,12 +201,20 @@ class AdaptiveControlLLM(ControlLLM):
 
     name = "controlllm/adaptive"
     description = "Thoughts-on-Graph that enters every tool with a score of at least 3: the paper's default."
-    option = "the lowest score of tools to enter, a number from 1 to 5"
+    options = Options(
+        (
+            NumberOption(
+                name="threshold", label="Threshold", default=float(GOOD), least=SCORES[0], most=SCORES[-1],
+                sentence="The lowest score of tools that the search enters.",
+            ),
+        ),
+        bare="threshold",
+    )  # fmt: skip
 
     def __init__(self, *, with_model: bool = False, option: str = "") -> None:
-        """Raises ValueError if `option` (2.5 in `controlllm/adaptive@2.5`) is no threshold."""
+        """Raises OptionError if `option` (2.5 in `controlllm/adaptive@2.5`) is no threshold."""
         super().__init__(with_model=with_model)
-        self.threshold = threshold_of(option) if option else float(GOOD)
+        self.threshold = float(self.options.read_text(option)["threshold"])
         if self.threshold != GOOD:
             self.name = f"{type(self).name}@{self.threshold:g}"
 
@@ -206,21 +230,6 @@ class ExhaustiveControlLLM(ControlLLM):
 
     def choose(self) -> CandidateFunction:
         return exhaustive
-
-
-def threshold_of(text: str) -> float:
-    """A threshold of the adaptive strategy.
-
-    Raises:
-        ValueError: the text is no number from 1 to 5.
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = nan
-    if not SCORES[0] <= value <= SCORES[-1]:
-        raise ValueError(f"a threshold is a number from {SCORES[0]} to {SCORES[-1]}, not {text.strip()!r}")
-    return value
 
 
 STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM)

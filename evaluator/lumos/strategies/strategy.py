@@ -8,6 +8,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall, Message
 from evaluator.core.planner import OfferedTool, PlannerRequest
 from evaluator.core.strategy import Conversation, Draft
+from evaluator.core.strategy_options import Role as ModelRole
 from evaluator.core.turns import Formulation, Role, TurnRequest
 from evaluator.lumos.strategies.templates import (
     ACTIONS,
@@ -37,8 +38,8 @@ class LumosStrategy:
     catalogue: ClassVar[str] = ""
     needs: ClassVar[frozenset[Ability]] = frozenset({Ability.GENERATE})
     in_turns: ClassVar[bool] = True
-    modules: ClassVar[tuple[str, ...]] = ()
-    """Roles besides planning that may have a separate model."""
+    roles: ClassVar[tuple[ModelRole, ...]] = ()
+    """Roles that may have a separate model."""
     formulation: ClassVar[Formulation] = Formulation.INTEGRATED
 
     def converse(self, request: PlannerRequest) -> Conversation:
@@ -57,7 +58,8 @@ class LumosStrategy:
 
     def _turn(self, request: TurnRequest) -> Generator[Sequence[Call], Sequence[Answer], Draft]:
         message = Message("user", self.prompt(request))
-        (answer,) = yield (GenerateCall(messages=(message,), max_tokens=MAX_COMPLETION, stop=("\n",)),)
+        call = GenerateCall(messages=(message,), max_tokens=MAX_COMPLETION, stop=("\n",), role=str(request.role))
+        (answer,) = yield (call,)
         assert isinstance(answer, Completion)
         return Draft(plan=self.response(text=answer.text.strip(), request=request))
 
@@ -65,7 +67,12 @@ class LumosStrategy:
 class _Modules(LumosStrategy):
     """Planning and grounding by two modules, which may be one model."""
 
-    modules: ClassVar[tuple[str, ...]] = ("ground",)
+    roles: ClassVar[tuple[ModelRole, ...]] = (
+        ModelRole(name=str(Role.PLAN), label="Planning module", sentence="Names the subgoals."),
+        ModelRole(
+            name=str(Role.GROUND), label="Grounding module", sentence="Turns subgoals into actions with the tools."
+        ),
+    )
 
     def prompt(self, request: TurnRequest) -> str:
         if request.role is Role.PLAN:
@@ -85,8 +92,7 @@ class Iterative(_Modules):
 
     name = "lumos/iterative"
     description = (
-        "LUMOS: a planning module names the next subgoal, a grounding module its actions, until planning stops. "
-        "Append ,ground=MODEL to ground with another model."
+        "LUMOS: a planning module names the next subgoal, a grounding module its actions, until planning stops."
     )
     formulation: ClassVar[Formulation] = Formulation.ITERATIVE
 
@@ -95,10 +101,7 @@ class OnePass(_Modules):
     """`LUMOS-OnePass`: all subgoals at once, then all actions."""
 
     name = "lumos/onepass"
-    description = (
-        "LUMOS: a planning module names all subgoals at once, a grounding module all actions. Append "
-        ",ground=MODEL to ground with another model."
-    )
+    description = "LUMOS: a planning module names all subgoals at once, a grounding module all actions."
     formulation: ClassVar[Formulation] = Formulation.ONEPASS
 
 

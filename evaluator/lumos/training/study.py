@@ -39,7 +39,7 @@ def measure(*, variant: Variant, seed: int, work: Path, evaluator: Evaluator) ->
     models = [LocalModel.from_folder(folder, rows=_ROWS) for folder in folders.values()]
     planner = strategy_planner_of(
         strategy=named_strategy(f"{variant.strategy}:model").strategy(with_model=True), model=models[0],
-        name=variant.name, modules={Role.GROUND: models[1]} if len(models) > 1 else {},
+        name=variant.name, roles={str(Role.GROUND): models[1]} if len(models) > 1 else {},
     )  # fmt: skip
     tasks = [task.key for task in evaluator.suite.tasks if task.metric in variant.groups]
     scores = {record.task: record.score or 0.0 for record in evaluator.run(planner=planner, tasks=tasks)}

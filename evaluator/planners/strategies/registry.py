@@ -5,23 +5,24 @@ attributes `name`, `description` and `catalogue` (the tools of the suites whose 
 and a constructor without arguments. Optional attributes:
 
 - `optional`: abilities of a language model that it can do without; `with_model=True` makes it use one
-- `option`: description of an option, made with `option="..."` and named `STRATEGY@OPTION[:MODEL]`; with `option_first`
-  also `STRATEGY:OPTION:MODEL`
+- `options` (`evaluator.core.strategy_options`): made with `option="..."` and named
+  `STRATEGY@NAME=VALUE;NAME=VALUE[:MODEL]`; with `option_first` also `STRATEGY:OPTIONS:MODEL`
+- `roles`: parts that may have their own model, `STRATEGY:MODEL,ROLE=MODEL`; `in_role` marks their calls
 - `task_seconds`: processor time per task of its own computations, in seconds, where it is more than a hundredth
-- `in_turns`: understands only suites in turns; `modules` are then roles with their own model:
-  `STRATEGY:MODEL,ROLE=MODEL`
+- `in_turns`: understands only suites in turns
 
 The modules are imported when strategies are first requested.
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
 from types import MappingProxyType
 
 from evaluator.core.language_model import Ability
 from evaluator.core.strategy import Strategy
+from evaluator.core.strategy_options import OptionError, Options, OptionValue, Role
 from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import paper_entries, suites_in_turns, suites_of_catalogue
@@ -48,14 +49,16 @@ class StrategyEntry:
     catalogue: str
     """Name of the catalogue of tools that it is made for; empty: it understands the requests of all suites."""
     make: Callable[..., Strategy]
-    option: str = ""
-    """Description of the option after `@` in its name; empty: it has none."""
+    options: Options = field(default_factory=Options)
+    """Its options, after `@` in its name."""
     option_first: bool = False
-    """Whether the option may also precede the model: `STRATEGY:OPTION:MODEL`."""
+    """Whether the options may also precede the model: `STRATEGY:OPTIONS:MODEL`."""
+    chosen: Mapping[str, OptionValue] = field(default_factory=dict)
+    """Values of all options."""
     in_turns: bool = False
     """Whether it acts step by step, and understands only suites in turns."""
-    modules: tuple[str, ...] = ()
-    """Roles that may have their own language model."""
+    roles: tuple[Role, ...] = ()
+    """Parts that may have their own language model."""
     task_seconds: float = 0.0
     """Processor time per task of its own computations, in seconds, without its language model."""
 
@@ -69,6 +72,26 @@ class StrategyEntry:
     def strategy(self, *, with_model: bool) -> Strategy:
         """Make the strategy, with or without use of a language model."""
         return self.make(with_model=True) if with_model and self.optional else self.make()
+
+    def with_options(self, text: str) -> "StrategyEntry":
+        """The strategy with the options of a name.
+
+        Raises:
+            OptionError: they are invalid.
+        """
+        chosen = self.options.read_text(text)
+        return replace(self, make=partial(self.make, option=text), chosen=chosen)
+
+    @property
+    def full_name(self) -> str:
+        """Its name with the options that are not the default, in canonical form."""
+        text = self.options.text(self.chosen)
+        return f"{self.name}@{text}" if text else self.name
+
+    @property
+    def role_names(self) -> tuple[str, ...]:
+        """Names of its roles."""
+        return tuple(role.name for role in self.roles)
 
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
@@ -84,6 +107,7 @@ def strategies() -> Mapping[str, StrategyEntry]:
         for strategy in import_module(module).STRATEGIES:
             if strategy.name in entries:
                 raise ValueError(f"two strategies are called {strategy.name!r}")
+            options = getattr(strategy, "options", Options())
             entries[strategy.name] = StrategyEntry(
                 name=strategy.name,
                 description=strategy.description,
@@ -91,17 +115,18 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 optional=frozenset(getattr(strategy, "optional", ())),
                 catalogue=strategy.catalogue,
                 make=strategy,
-                option=getattr(strategy, "option", ""),
+                options=options,
                 option_first=getattr(strategy, "option_first", False),
+                chosen=MappingProxyType(options.read({})),
                 in_turns=getattr(strategy, "in_turns", False),
-                modules=getattr(strategy, "modules", ()),
+                roles=getattr(strategy, "roles", ()),
                 task_seconds=getattr(strategy, "task_seconds", 0.0),
             )
     return MappingProxyType(dict(sorted(entries.items())))
 
 
 def split_name(name: str) -> tuple[str, str | None]:
-    """Split `STRATEGY[:MODEL]` into strategy (with its option) and model, whose name may contain colons."""
+    """Split `STRATEGY[:MODEL]` into strategy (with its options) and model, whose name may contain colons."""
     strategy, colon, model = name.partition(":")
     entry = strategies().get(strategy)
     if colon and entry is not None and entry.option_first:
@@ -110,27 +135,27 @@ def split_name(name: str) -> tuple[str, str | None]:
     return strategy, model if colon else None
 
 
-def split_modules(name: str, *, modules: Collection[str]) -> tuple[str | None, dict[str, str]]:
-    """The model of `STRATEGY[:MODEL[,MODULE=MODEL]]`, and the models of its modules by name.
+def split_roles(name: str, *, roles: Collection[str]) -> tuple[str | None, dict[str, str]]:
+    """The model of `STRATEGY[:MODEL[,ROLE=MODEL]]`, and the models of its roles by name.
 
     Args:
         name: name of a planner.
-        modules: modules of the strategy; anything else after a comma belongs to the model's name.
+        roles: roles of the strategy; anything else after a comma belongs to the model's name.
 
     Raises:
-        PlannerNameError: a module has two models or none.
+        PlannerNameError: a role has two models or none.
     """
     model = split_name(name)[1]
-    module_models: dict[str, str] = {}
+    role_models: dict[str, str] = {}
     while model is not None:
         head, _, last = model.rpartition(",")
-        module, equals, other = last.partition("=")
-        if not head or not equals or module not in modules:
+        role, equals, other = last.partition("=")
+        if not head or not equals or role not in roles:
             break
-        if not other or module in module_models:
-            raise PlannerNameError(f"{name}: give the module {module} one model, as in {module}=MODEL")
-        model, module_models[module] = head, other
-    return model, module_models
+        if not other or role in role_models:
+            raise PlannerNameError(f"{name}: give the role {role} one model, as in {role}=MODEL")
+        model, role_models[role] = head, other
+    return model, role_models
 
 
 def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
@@ -149,11 +174,11 @@ def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:
 
 
 def named_strategy(name: str) -> StrategyEntry:
-    """The strategy of a planner's name, with its option.
+    """The strategy of a planner's name, with its options.
 
     Raises:
-        PlannerNameError: the strategy is unknown, its option is invalid, it lacks a language model, or it has one that
-            it cannot use.
+        PlannerNameError: the strategy is unknown, its options are invalid, it lacks a language model, or it has one
+            that it cannot use.
     """
     strategy, model = split_name(name)
     base, at, option = strategy.partition("@")
@@ -162,15 +187,14 @@ def named_strategy(name: str) -> StrategyEntry:
         raise PlannerNameError(no_such("strategy", base, known))
     entry = known[base]
     if at:
-        if not entry.option:
+        if not entry.options.declared:
             raise PlannerNameError(f"the strategy {base} has no option: leave {at + option!r} out")
-        try:
-            entry.make(option=option)
-        except ValueError as error:
-            raise PlannerNameError(f"{strategy}: {error}") from None
         if not option:
-            raise PlannerNameError(f"{base}@ must be followed by {entry.option}")
-        entry = replace(entry, make=partial(entry.make, option=option))
+            raise PlannerNameError(f"{base}@ must be followed by options: {entry.options.form()}")
+        try:
+            entry = entry.with_options(option)
+        except OptionError as error:
+            raise PlannerNameError(f"{strategy}: {error}") from None
     if entry.needs and not model:
         raise PlannerNameError(
             f"the strategy {strategy} needs a language model that can {abilities_in_words(entry.needs)}: name one as "

@@ -7,7 +7,7 @@ from django import forms
 
 from evaluator.planners.language_models.shipped import shipped_folder
 from evaluator.planners.named import OfflinePlanner, offline_planners, samples_replies
-from evaluator.planners.strategies.registry import split_modules, split_name, strategies
+from evaluator.planners.strategies.registry import split_name, split_roles, strategies
 from evaluator.sandbox.admission.safetensors_headers import file_header
 from gpu_jobs.contract import BundledPlanner
 from leaderboard.people.models import User
@@ -74,8 +74,8 @@ class BundledKind(Kind):
         """Facts about a shipped language model, read from its weights."""
         name = data[BUNDLED_NAME]
         entry = strategies().get(split_name(name)[0])
-        model, modules = split_modules(name, modules=entry.modules if entry else ())
-        return _facts_of_shipped(model, *modules.values()) if model else Facts()
+        model, roles = split_roles(name, roles=entry.role_names if entry else ())
+        return _facts_of_shipped(model, *roles.values()) if model else Facts()
 
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> BundledPlanner:  # noqa: ARG002 - as the base class
         return BundledPlanner(name=planner.bundled_name)
@@ -83,7 +83,7 @@ class BundledKind(Kind):
 
 @cache
 def _facts_of_shipped(*models: str) -> Facts:
-    """Facts of a model together with the models of its modules."""
+    """Facts of a model together with the models of its roles."""
     files = [shipped_folder(model) / "model.safetensors" for model in models]
     return Facts(
         model_name=models[0], parameters=sum(file_header(file).parameters for file in files), open_weights=True,

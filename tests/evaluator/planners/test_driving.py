@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -10,11 +11,11 @@ from evaluator.core.language_model import Ability, Completion, Failure, FailureK
 from evaluator.core.planner import PlannerError, ReseedablePlanner, reseeded
 from evaluator.core.records import Reason
 from evaluator.core.storable import kept_notes, unkeepable
-from evaluator.core.strategy import Draft
+from evaluator.core.strategy import Draft, in_role
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import BatchTurnPlanner, first_turn
 from evaluator.planners.conversation import MAX_TURNS
-from evaluator.planners.driving import StrategyPlanner, StrategyTurnPlanner, UnfitModelError
+from evaluator.planners.driving import StrategyPlanner, StrategyTurnPlanner, UnfitModelError, strategy_planner_of
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
@@ -49,6 +50,13 @@ class Waiting:
 
     async def close(self):
         self.closed = True
+
+
+class Answering(Waiting):
+    """The same with answers to batches too, as of a chat endpoint."""
+
+    def answer(self, calls):
+        return [self._answer(call) for call in calls]
 
 
 class Rounds(ScriptedModel):
@@ -330,3 +338,56 @@ def test_a_strategy_never_sees_the_reasoning(said, text):
     reply = planner.plan(request("?"))
     assert reply.plan == text
     assert bool(reply.tolerated) is (said != text)
+
+
+def both_roles(request):
+    (first,) = yield [replace(generate("one"), role="decompose")]
+    second, third = yield [generate("two"), replace(generate("three"), role="assess")]
+    return Draft(plan=[answer.text for answer in (first, second, third)])
+
+
+@pytest.mark.parametrize(
+    ("main", "other"), [(ScriptedModel, ScriptedModel), (Waiting, Waiting), (ScriptedModel, Answering)]
+)
+def test_calls_of_a_role_go_to_its_model_and_others_to_the_planner_s(main, other):
+    models = main(lambda call: f"main {call.role}"), other(lambda call: Completion(text=f"other {call.role}"))
+    if main is Waiting:
+        models = Waiting(lambda call: Completion(text=f"main {call.role}")), models[1]
+    planner = strategy_planner_of(
+        strategy=FakeStrategy(both_roles), model=models[0], name="mix", roles={"decompose": models[1]}
+    )
+    ends = dict(planner.plan_all([request(number) for number in range(3)]))
+    planner.close()
+    assert [end.plan for end in ends.values()] == [["other decompose", "main ", "main assess"]] * 3
+    assert planner.identity()["roles"] == {"decompose": models[1].identity()}
+    assert "roles" not in planner.identity()["language_model"]
+    if main is Waiting:
+        assert all(model.closed for model in models)
+
+
+def test_a_role_s_model_that_lacks_an_ability_is_refused_by_name():
+    strategy, model = FakeStrategy(both_roles), ScriptedModel(lambda call: "x")
+    strategy.needs = frozenset({Ability.GENERATE})
+    lacking = ScriptedModel(lambda call: "x")
+    lacking.abilities = frozenset({Ability.SCORE})
+    with pytest.raises(UnfitModelError, match=r"needs for decompose a language model that can generate; .* only score"):
+        strategy_planner_of(strategy=strategy, model=model, name="mix", roles={"decompose": lacking})
+
+
+def test_a_part_in_a_role_gets_answers_and_failures():
+    def part():
+        try:
+            yield [generate("first")]
+        except LanguageModelError as error:
+            (answer,) = yield [generate(str(error))]
+            return answer
+        return None
+
+    conversation = in_role(part(), role="decompose")
+    assert [call.role for call in next(conversation)] == ["decompose"]
+    failure = Failure(kind=FailureKind.UNAVAILABLE, message="It is closed.")
+    (second,) = conversation.throw(LanguageModelError(failure))
+    assert (second.role, second.messages[-1].content) == ("decompose", "It is closed.")
+    with pytest.raises(StopIteration) as end:
+        conversation.send(["the answer"])
+    assert end.value.value == "the answer"

@@ -26,6 +26,7 @@ from evaluator.controlllm.strategies.trained.networks import (
 from evaluator.controlllm.strategies.trained.reading import read_request
 from evaluator.core.language_model import Ability, Answer, Call
 from evaluator.core.planner import PlannerRequest
+from evaluator.core.strategy_options import Role
 from evaluator.core.tools.types import ResourceType
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.replies.decomposition import parse_decomposition
@@ -37,6 +38,7 @@ class TrainedControlLLM(AdaptiveControlLLM):
     name = "controlllm/trained"
     description = "Thoughts-on-Graph with a trained decomposer and a trained scorer that come with PlanArena."
     optional: frozenset[Ability] = frozenset()
+    roles: tuple[Role, ...] = ()
     task_seconds = 0.15
 
     def weights_digests(self) -> Mapping[str, str]:

@@ -168,16 +168,19 @@ def test_names_have_views_and_options():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("arc-single:m", "there is no view 'm' of an agent; there are: pixels, objects, objects"),
+        ("arc-single:m", "view is 'm': it must be pixels, objects, objects+pixels"),
         ("arc-single:objects", "needs a language model that can generate"),
         ("arc-experts", "needs a language model that can generate"),
         ("arc-experts@samples=0:m", "samples is '0': it must be a whole number from 1 to 16"),
         ("arc-experts@temperature=hot:m", "temperature is 'hot': it must be a number from 0 to 2"),
-        ("arc-experts@views=objects,x:m", "there is no view 'x' of an agent"),
-        ("arc-experts@size=3:m", "'size=3' is an unknown or repeated option; write views="),
+        ("arc-experts@views=objects,x:m", "views is 'objects,x': it must be names out of pixels, objects, "),
+        (
+            "arc-experts@size=3:m",
+            "'size=3' is an unknown or repeated option; write views=pixels,objects",
+        ),
         ("arc-experts@seed=1;seed=2:m", "'seed=2' is an unknown or repeated option"),
         ("arc-single:objects;style=long:m", "style is 'long': it must be paper or compact"),
-        ("arc-single:objects;views=pixels:m", "the view is objects already; leave views= out"),
+        ("arc-single:objects;views=pixels:m", "'views=pixels' is an unknown or repeated option"),
         ("arc-single:objects;loops=0:m", "loops is '0'"),
     ],
 )

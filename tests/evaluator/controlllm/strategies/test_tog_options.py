@@ -41,10 +41,10 @@ def test_a_lower_threshold_finds_what_a_higher_one_finds_and_more():
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("controlllm/adaptive@", "the lowest score of tools to enter"),
-        ("controlllm/adaptive@0", "a threshold is a number from 1 to 5, not '0'"),
-        ("controlllm/adaptive@nan", "not 'nan'"),
-        ("controlllm/adaptive@three", "not 'three'"),
+        ("controlllm/adaptive@", "must be followed by options: threshold=3"),
+        ("controlllm/adaptive@0", "threshold is '0': it must be a number from 1 to 5"),
+        ("controlllm/adaptive@nan", "threshold is 'nan'"),
+        ("controlllm/adaptive@three", "threshold is 'three'"),
         ("controlllm/beam@3", "controlllm/beam has no option: leave '@3' out"),
         ("controlllm/adaptiv@3", "did you mean 'controlllm/adaptive'?"),
     ],

@@ -120,3 +120,19 @@ def test_only_offered_tools_are_called():
     few = REQUEST.model_copy(update={"tools": [tool for tool in REQUEST.tools if tool.name == "image_captioning"]})
     draft, _ = converse(ExhaustiveControlLLM().converse(few), lambda call: "")
     assert set(parsed(draft.plan).tools()) <= {"image_captioning"}
+
+
+def test_each_stage_asks_in_its_role():
+    """Mix: one model decomposes, another one does the rest."""
+    asked, model = {}, Model()
+
+    def remembering(call):
+        text = model(call)
+        asked.setdefault(model.asked[-1], set()).add(call.role)
+        return text
+
+    done = request("Highlight the otter in river.png.", history=[{"results": {"r": "a.png"}}], river_png="image")
+    converse(AdaptiveControlLLM(with_model=True).converse(done), remembering)
+    assert asked.pop("Split a request") == {"decompose"}
+    assert asked.pop("Tools were called") == {"respond"}
+    assert set().union(*asked.values()) == {"assess"}

@@ -12,7 +12,7 @@ from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.lumos.strategies.templates import ground_prompt, integrated_prompt, plan_prompt
 from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.registry import PlannerNameError, split_modules, strategies
+from evaluator.planners.strategies.registry import PlannerNameError, split_roles, strategies
 
 SLUG = "lumos-mini"
 TASK = "maths/0"
@@ -62,7 +62,7 @@ def test_the_grounding_module_may_be_another_model(tmp_path):
     assert isinstance(planner, BatchTurnPlanner)
     assert record.score == 1.0
     identity = planner.identity()
-    assert identity["modules"]["ground"] != identity["language_model"]
+    assert identity["roles"]["ground"] != identity["language_model"]
 
 
 def test_integrated_gives_subgoal_and_actions_together(tmp_path):
@@ -95,7 +95,7 @@ def test_a_model_that_says_something_else_ends_the_episode_with_what_was_expecte
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "modules"),
+    ("name", "model", "roles"),
     [
         ("lumos/iterative:dir:a,ground=dir:b", "dir:a", {"ground": "dir:b"}),
         ("lumos/iterative:chat:https://h/v1#m,x=1", "chat:https://h/v1#m,x=1", {}),
@@ -103,8 +103,8 @@ def test_a_model_that_says_something_else_ends_the_episode_with_what_was_expecte
         ("rules", None, {}),
     ],
 )
-def test_modules_stand_behind_the_model(name, model, modules):
-    assert split_modules(name, modules=("ground",)) == (model, modules)
+def test_models_of_roles_follow_the_model(name, model, roles):
+    assert split_roles(name, roles=("ground",)) == (model, roles)
 
 
 def test_strategies_in_turns_understand_suites_in_turns_only():
@@ -116,9 +116,9 @@ def test_strategies_in_turns_understand_suites_in_turns_only():
 
 
 @pytest.mark.parametrize("name", ["lumos/iterative:dir:a,ground=", "lumos/iterative:dir:a,ground=b,ground=c"])
-def test_a_module_has_one_model(name):
-    with pytest.raises(PlannerNameError, match="give the module ground one model"):
-        split_modules(name, modules=("ground",))
+def test_a_role_has_one_model(name):
+    with pytest.raises(PlannerNameError, match="give the role ground one model"):
+        split_roles(name, roles=("ground",))
 
 
 REQUEST = "Natalia sold 48 clips. How many are left?"
