@@ -7,12 +7,13 @@ from pathlib import Path
 import torch
 
 from evaluator.execution.experts.fetching import Fetcher
-from evaluator.execution.experts.profile import NO_WEIGHTS, Profile, load_profile
+from evaluator.execution.experts.profile import Profile, load_profile
+from evaluator.execution.random_weights.building import checkpoints_of
+from evaluator.execution.random_weights.building import small_profile as small
 from tests.evaluator.execution.experts.paper.released import TOOL_BUILDERS, WIDTHS, save_edge_annotator
 from tests.evaluator.execution.experts.released import BUILDERS, SINGLE_FILES, save_single_file
 
-_FEWER = {"steps": 2, "max_new_tokens": 6, "min_length": 4, "max_length": 12, "size": 64, "longest": 40, "grid": 4}
-"""In the place of the profile's own numbers, which only cost time."""
+__all__ = ["fetch_checkpoints", "fetch_tools", "names_for", "small"]
 
 
 def fetch_checkpoints(*, folder: Path, mirror: Path, names: Iterable[str]) -> None:
@@ -40,19 +41,4 @@ def fetch_tools(*, folder: Path, mirror: Path, names: Iterable[str] = ()) -> Non
 
 def names_for(profile: Profile, tools: Iterable[str]) -> list[str]:
     """The names of the checkpoints that the experts of these tools need."""
-    specs = [spec for tool in tools for spec in (profile.experts[tool], *profile.experts[tool].uses)]
-    paths = [path for spec in specs for path in (spec.path, spec.base) if path is not None]
-    return [path.name for path in paths if path.name != NO_WEIGHTS]
-
-
-def small(profile: Profile) -> Profile:
-    """The profile with few steps and short answers, in single precision, which is faster on a processor."""
-    experts = {
-        tool: replace(
-            spec, batch_size=min(spec.batch_size, 2), precision="float32",
-            parameters={name: _FEWER.get(name, value) for name, value in spec.parameters.items()},
-            uses=tuple(replace(used, batch_size=2) for used in spec.uses),
-        )
-        for tool, spec in profile.experts.items()
-    }  # fmt: skip
-    return replace(profile, experts=experts)
+    return [name for tool in tools for name in checkpoints_of(profile.experts[tool])]

@@ -1,0 +1,1 @@
+"""Checkpoints of a profile with random weights, built from their configurations without a hub."""
