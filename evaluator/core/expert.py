@@ -1,7 +1,7 @@
 """The interface of experts, the models that implement the tools of a catalogue."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -27,9 +27,13 @@ class ExpertSpec:
     """The implementation's `code_version`, repeated here so that store keys need no loaded model."""
     precision: str = "float32"
     batch_size: int = 16
+    batch_sizes: Mapping[int, int] = field(default_factory=dict)
+    """Larger batches for CUDA cards, by their least memory in GB (10^9 bytes)."""
     parameters: Mapping[str, object] = field(default_factory=dict)
     samples: bool = False
     """Whether the model draws random numbers: if so, it is a `SamplingExpert` and gets a seed for each item."""
+    resizes: bool = False
+    """Whether it brings pictures to one size, so that pictures of different sizes can share a batch."""
     uses: tuple["ExpertSpec", ...] = ()
     """Other experts of the profile that it calls; its output also depends on everything that theirs depends on."""
     base: Path | None = None
@@ -48,9 +52,21 @@ class ExpertSpec:
             "batch_size": self.batch_size,
             "parameters": cast(JsonValue, dict(self.parameters)),
         }
+        if self.batch_sizes:
+            facts["batch_sizes"] = {str(least): size for least, size in self.batch_sizes.items()}
         if self.base is not None:
             facts["base"] = self.base_digest
         return {**facts, "uses": [used.facts() for used in self.uses]} if self.uses else facts
+
+    def on_card(self, memory: int) -> "ExpertSpec":
+        """The entry with the batch sizes for a CUDA card with this many bytes of memory; 0 for a CPU."""
+        # Drivers report up to a tenth less than a card's nominal memory.
+        fitting = [least for least in self.batch_sizes if memory >= 0.9e9 * least]
+        return replace(
+            self,
+            batch_size=self.batch_sizes[max(fitting)] if fitting else self.batch_size,
+            uses=tuple(used.on_card(memory) for used in self.uses),
+        )
 
 
 class Expert(Protocol):
@@ -59,8 +75,9 @@ class Expert(Protocol):
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         """Run the model on a batch and return one mapping of named outputs for each item.
 
-        Images of one batch have the same size. The result for an item must not depend on the other items. Extra
-        outputs, which the tool does not declare, are stored in the record for inspection; plans cannot refer to them.
+        Images of one batch have the same size, unless the expert's `ExpertSpec.resizes`. The result for an item must
+        not depend on the other items. Extra outputs, which the tool does not declare, are stored in the record for
+        inspection; plans cannot refer to them.
 
         Raises:
             InputError: the inputs of an item are incompatible; the message says what would be valid.

@@ -59,9 +59,9 @@ def broken_on_black(item: Mapping[str, Value]) -> Mapping[str, Value]:
 class FakePool:
     """A pool of fake experts, by tool."""
 
-    def __init__(self, experts: Mapping[str, FakeExpert], *, batch_size: int = 4) -> None:
+    def __init__(self, experts: Mapping[str, FakeExpert], *, batch_size: int = 4, resizes: bool = False) -> None:
         self.experts = experts
-        self._batch_size = batch_size
+        self._batch_size, self._resizes = batch_size, resizes
         self.loaded: list[str] = []
 
     def spec(self, tool: str) -> ExpertSpec:
@@ -69,7 +69,7 @@ class FakePool:
             raise LookupError(f"no expert for {tool}")
         return ExpertSpec(
             tool=tool, id=f"fake/{tool}", implementation="fake", path=Path(), weights_digest="0" * 64,
-            batch_size=self._batch_size,
+            batch_size=self._batch_size, resizes=self._resizes,
         )  # fmt: skip
 
     def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:

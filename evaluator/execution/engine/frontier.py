@@ -96,7 +96,8 @@ CRASHES = (ExpertError, RuntimeError, ValueError, TypeError, LookupError, Arithm
 """Exceptions of a model's code. Experts are third-party code: a crash fails one call, not the run."""
 
 Shape = tuple[tuple[int, int], ...]
-"""Widths and heights of the input images, in pixels; empty for texts, which experts pad to one length."""
+"""Widths and heights of the input images, in pixels; empty for texts, which experts pad, and for experts that resize
+images."""
 
 
 @dataclass(frozen=True, slots=True)

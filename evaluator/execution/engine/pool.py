@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from evaluator.core.expert import Expert, ExpertSpec
-from evaluator.execution.experts.devices import allocated_bytes, device_class, is_out_of_memory, release_memory
+from evaluator.execution.experts.devices import (
+    allocated_bytes,
+    card_memory,
+    device_class,
+    is_out_of_memory,
+    release_memory,
+)
 from evaluator.execution.experts.profile import Profile, load_expert
 
 logger = logging.getLogger(__name__)
@@ -86,10 +92,18 @@ class ExpertPool:
         """By tool, most recently used last."""
         self._sizes: dict[str, int] = {}
         """By tool, as measured at the last load."""
+        self._specs: dict[str, ExpertSpec] = {}
+        """By tool, with the batch sizes for the device."""
 
     def spec(self, tool: str) -> ExpertSpec:
+        if tool in self._specs:
+            return self._specs[tool]
         try:
-            return self.profile.experts[tool]
+            spec = self.profile.experts[tool]
+            # An entry without sizes for cards needs no look at the card.
+            sized = bool(spec.batch_sizes) or any(used.batch_sizes for used in spec.uses)
+            self._specs[tool] = spec.on_card(card_memory(self.device)) if sized else spec
+            return self._specs[tool]
         except KeyError:
             raise LookupError(f"profile {self.profile.name} has no expert for {tool}") from None
 

@@ -234,11 +234,11 @@ class _Run:
             except (ObjectMissingError, ObjectDamagedError) as error:
                 self._give_up(node=node, kind=FailureKind.EXPERT, message=str(error))
             else:
-                shape = tuple(extent for extent in extents if isinstance(extent, tuple))
+                shape: Shape = tuple(extent for extent in extents if isinstance(extent, tuple))
                 too_large = next((size for size in shape if size[0] * size[1] > MAX_PIXELS), None)
                 if too_large is None:
                     characters = sum(extent for extent in extents if isinstance(extent, int))
-                    sized.append(Sized(node, shape, characters=characters))
+                    sized.append(Sized(node, () if node.spec.resizes else shape, characters=characters))
                     continue
                 width, height = too_large
                 message = f"{tool} was given {width}x{height} pixels; the engine works on at most {MAX_PIXELS} pixels"

@@ -38,6 +38,13 @@ def allocated_bytes(device: str) -> int | None:
     return int(torch.cuda.memory_allocated(device))
 
 
+def card_memory(device: str) -> int:
+    """Total memory of a CUDA device in bytes, whatever of it is free; 0 elsewhere."""
+    if not device.startswith("cuda"):
+        return 0
+    return int(import_without_collection("torch").cuda.get_device_properties(device).total_memory)
+
+
 def release_memory(device: str) -> None:
     """Free unreferenced memory."""
     gc.collect()

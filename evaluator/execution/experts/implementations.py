@@ -22,6 +22,8 @@ class Implementation:
     """Incremented by hand when a change of the code affects results; part of store keys and digests."""
     samples: bool = False
     """Whether it draws random numbers, with a seed for each item (`SamplingExpert`)."""
+    resizes: bool = False
+    """Whether it brings pictures to one size, so that pictures of different sizes can share a batch."""
     is_rule: bool = False
     """Whether it works by rules, without weights."""
 
@@ -36,21 +38,21 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "siggraph17": Implementation("restoration", "ColorizerExpert", code_version="1"),
         "rt-detr": Implementation("detection", "RTDetrExpert", code_version="2"),
         "detr": Implementation("detection", "DetrExpert", code_version="3"),
-        "vit-gpt2-captioner": Implementation("recognition", "CaptioningExpert", code_version="1"),
+        "vit-gpt2-captioner": Implementation("recognition", "CaptioningExpert", code_version="1", resizes=True),
         "vilt-vqa": Implementation("visual_questions", "VisualQuestionExpert", code_version="1"),
         "stable-diffusion": Implementation("drawing", "DrawingExpert", code_version="1", samples=True),
         "controlnet": Implementation("drawing", "GuidedDrawingExpert", code_version="1", samples=True),
         "image-variation": Implementation("editing", "VariationExpert", code_version="1", samples=True),
         "latent-inpainting": Implementation("editing", "PartialEditingExpert", code_version="1", samples=True),
         "instruct-pix2pix": Implementation("editing", "PictureEditingExpert", code_version="1", samples=True),
-        "vit-classifier": Implementation("recognition", "ViTClassifierExpert", code_version="1"),
+        "vit-classifier": Implementation("recognition", "ViTClassifierExpert", code_version="1", resizes=True),
         "t5": Implementation("language", "T5Expert", code_version="1"),
         "bart": Implementation("language", "BartExpert", code_version="1"),
         "gpt2": Implementation("language", "GPT2Expert", code_version="1"),
         "roberta-fill-mask": Implementation("language", "FillMaskExpert", code_version="1"),
         "distilbert-qa": Implementation("language", "AnswerExpert", code_version="1"),
         "bert-sentiment": Implementation("language", "SentimentExpert", code_version="1"),
-        "vit-labels": Implementation("recognition", "ViTLabelsExpert", code_version="1"),
+        "vit-labels": Implementation("recognition", "ViTLabelsExpert", code_version="1", resizes=True),
         "select-labels": Implementation("rules", "SelectLabels", code_version="1", is_rule=True),
         "select-boxes": Implementation("rules", "SelectBoxes", code_version="1", is_rule=True),
         "select-masks": Implementation("rules", "SelectMasks", code_version="1", is_rule=True),
@@ -85,7 +87,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "annotator-hed": Implementation("released_maps", "AnnotatedEdgeExpert", code_version="1"),
         "annotator-scribble": Implementation("released_maps", "AnnotatedScribbleExpert", code_version="1"),
         "vitpose-people": Implementation("poses", "PeopleExpert", code_version="1"),
-        "llava": Implementation("visual_questions", "LlavaQuestionExpert", code_version="1"),
+        "llava": Implementation("visual_questions", "LlavaQuestionExpert", code_version="2", resizes=True),
         "videomae-actions": Implementation("clips", "ActionExpert", code_version="1"),
         "timesformer-gpt2": Implementation("clips", "StoryExpert", code_version="1"),
         "released-controlnet": Implementation(
@@ -101,7 +103,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "released-inpainting": Implementation(
             "released_drawing", "ReleasedInpaintingExpert", code_version="1", samples=True
         ),
-        "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="1"),
+        "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="2", resizes=True),
     }
 )
 

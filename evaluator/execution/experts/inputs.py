@@ -89,3 +89,43 @@ def in_batches(rows: Sequence[Row], *, size: int, run: Callable[[list[Row]], Seq
         chunk = list(rows[start : start + size])
         results += run(chunk + chunk[:1] * (size - len(chunk)))[: len(chunk)]
     return results
+
+
+def padded_length(tokens: int, *, least: int, most: int) -> int:
+    """The length to which a text is padded: the first of `least`, 2 `least`, 4 `least`, ... that holds it, at most
+    `most`. Depends on the text alone, so that its neighbours in a batch do not affect its result.
+
+    Args:
+        tokens: of the text, at most `most`.
+        least: the shortest length, at least 1.
+        most: the longest.
+    """
+    length = least
+    while length < tokens:
+        length *= 2
+    return min(length, most)
+
+
+def in_buckets(
+    rows: Sequence[Row],
+    *,
+    lengths: Sequence[int],
+    size: int,
+    run: Callable[[list[Row], int], Sequence[Result]],
+) -> list[Result]:
+    """`in_batches` for each length, shortest first; results are in the order of the rows.
+
+    Args:
+        rows: the items.
+        lengths: the padded length of each.
+        size: of a batch.
+        run: called with a full batch and its length.
+    """
+    results: dict[int, Result] = {}
+    for length in sorted(set(lengths)):
+        places = [place for place, other in enumerate(lengths) if other == length]
+        results |= zip(
+            places, in_batches([rows[place] for place in places], size=size, run=lambda batch: run(batch, length)),  # noqa: B023 - called at once
+            strict=True,
+        )  # fmt: skip
+    return [results[place] for place in range(len(rows))]

@@ -42,14 +42,18 @@ class SequenceExpert(TextExpert):
         self._beams = whole_number(spec=spec, name="num_beams", default=1)
         self._prefix = str(spec.parameters.get("prefix", ""))
 
-    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        encoded = self.encode([(self._prefix + text,) for (text,) in texts])
+    def prepared(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        (text,) = texts
+        return (self._prefix + text,)
+
+    def answer(self, texts: Sequence[tuple[str, ...]], *, length: int) -> list[str]:
+        encoded = self.encode(texts, length=length)
         ids, unknown = encoded["input_ids"], self._tokenizer.unk_token_id
         if unknown is not None:
             # The tokenizer's settings may add tokens that the model does not have.
             ids = ids.where(ids < self._model.get_input_embeddings().num_embeddings, unknown)
         pairs = zip(texts, self.write(ids=ids, mask=encoded["attention_mask"]), strict=True)
-        return [self.decode(written) if text.strip() else "" for (text,), written in pairs]
+        return [self.decode(written) if text[len(self._prefix) :].strip() else "" for (text,), written in pairs]
 
     def write(self, *, ids: Tensor, mask: Tensor) -> Tensor:
         """Generated token ids, (batch, tokens)."""
@@ -83,6 +87,7 @@ class GPT2Expert(SequenceExpert):
     """
 
     model_class: ClassVar[Any] = GPT2LMHeadModel
+    special_tokens: ClassVar[bool] = False
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
@@ -94,12 +99,13 @@ class GPT2Expert(SequenceExpert):
         # Released checkpoints have no padding token; the mask hides the padding.
         self._model.generation_config.pad_token_id = self._tokenizer.pad_token_id
 
-    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        encoded = self.encode(texts, add_special_tokens=False)
-        written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])[:, self._length :]
+    def answer(self, texts: Sequence[tuple[str, ...]], *, length: int) -> list[str]:
+        encoded = self.encode(texts, length=length)
+        written = self.write(ids=encoded["input_ids"], mask=encoded["attention_mask"])[:, length:]
         lengths = encoded["attention_mask"].sum(dim=1).tolist()
         answers = []
-        for (text,), ids, tokens in zip(texts, written, lengths, strict=True):
+        for (prefixed,), ids, tokens in zip(texts, written, lengths, strict=True):
+            text = prefixed[len(self._prefix) :]
             new = ids[: max(1, self._total - tokens)] if self._total else ids
             answers.append(text + self._tokenizer.decode(new, skip_special_tokens=True) if text.strip() else "")
         return answers
@@ -129,16 +135,19 @@ class FillMaskExpert(TextExpert):
         self._model = load_model(RobertaForMaskedLM, spec=spec, device=device)
         self._mask: str = self._tokenizer.mask_token
 
-    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
+    def prepared(self, texts: tuple[str, ...]) -> tuple[str, ...]:
         # Texts may use these masks, whatever the tokenizer's.
-        masked_texts = [text.replace("[MASK]", self._mask).replace("<mask>", self._mask) for (text,) in texts]
-        encoded = self.encode([(text,) for text in masked_texts])
+        (text,) = texts
+        return (text.replace("[MASK]", self._mask).replace("<mask>", self._mask),)
+
+    def answer(self, texts: Sequence[tuple[str, ...]], *, length: int) -> list[str]:
+        encoded = self.encode(texts, length=length)
         logits = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"]).logits
         logits[..., self._tokenizer.all_special_ids] = -torch.inf
         masked = encoded["input_ids"] == self._tokenizer.mask_token_id
         guesses = logits.argmax(dim=-1)
         answers = []
-        for text, row, where in zip(masked_texts, guesses, masked, strict=True):
+        for (text,), row, where in zip(texts, guesses, masked, strict=True):
             # Masks beyond the model's limit remain.
             for word in row[where].tolist():
                 text = text.replace(self._mask, self._tokenizer.decode([word]).strip(), 1)
@@ -156,8 +165,8 @@ class AnswerExpert(TextExpert):
         self._model = load_model(DistilBertForQuestionAnswering, spec=spec, device=device)
         self._longest = whole_number(spec=spec, name="max_answer_tokens", default=12)
 
-    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        encoded = self.encode(texts, return_offsets_mapping=True)
+    def answer(self, texts: Sequence[tuple[str, ...]], *, length: int) -> list[str]:
+        encoded = self.encode(texts, length=length, return_offsets_mapping=True)
         output = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"])
         rows = [[sequence == 1 for sequence in encoded.sequence_ids(row)] for row in range(len(texts))]
         inside = torch.tensor(rows, device=output.start_logits.device)
@@ -202,7 +211,7 @@ class SentimentExpert(TextExpert):
         self._model = load_model(BertForSequenceClassification, spec=spec, device=device)
         self._names: dict[int, str] = {int(k): str(v).lower() for k, v in self._model.config.id2label.items()}
 
-    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        encoded = self.encode(texts)
+    def answer(self, texts: Sequence[tuple[str, ...]], *, length: int) -> list[str]:
+        encoded = self.encode(texts, length=length)
         logits = self._model(input_ids=encoded["input_ids"], attention_mask=encoded["attention_mask"]).logits
         return [self._names[index] for index in logits.argmax(dim=-1).tolist()]

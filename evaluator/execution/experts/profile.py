@@ -10,6 +10,7 @@ A profile is a TOML file. The training command writes the lock file of its weigh
     implementation = "restormer"
     weights = "denoising"
     batch_size = 16
+    batch_sizes = { 24 = 32, 80 = 64 }     # on CUDA cards with at least so many GB; optional
 
     [scorers.ViT]
     id = "lilliput/vit-score"
@@ -191,7 +192,7 @@ def _expert(
     *, tool: str, entries: Mapping[str, Mapping[str, Any]], weights: _Weights, precision: str | None
 ) -> ExpertSpec:
     entry = entries[tool]
-    known = {"id", "implementation", "weights", "batch_size", "precision", "parameters", "uses", "base"}
+    known = {"id", "implementation", "weights", "batch_size", "batch_sizes", "precision", "parameters", "uses", "base"}
     _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
     chosen = precision or entry.get("precision", "float32")
     if chosen not in PRECISIONS:
@@ -214,14 +215,27 @@ def _expert(
         code_version=implementation.code_version,
         precision=chosen,
         batch_size=entry.get("batch_size", 16),
+        batch_sizes=_batch_sizes(tool=tool, entry=entry),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
         samples=implementation.samples,
+        resizes=implementation.resizes,
         uses=tuple(
             _expert(tool=name, entries=entries, weights=weights, precision=precision) for name in entry.get("uses", ())
         ),
         base=weights.folder / entry["base"] if "base" in entry else None,
         base_digest=weights.digest(entry["base"]) if "base" in entry else "",
     )
+
+
+def _batch_sizes(*, tool: str, entry: Mapping[str, Any]) -> Mapping[int, int]:
+    sizes = entry.get("batch_sizes", {})
+    wrong = [least for least, size in sizes.items() if not least.isdecimal() or type(size) is not int or size < 1]
+    if wrong:
+        raise LookupError(
+            f'expert "{tool}": batch_sizes gives numbers of items, at least 1, by the memory of a card in whole GB, '
+            f"such as {{ 24 = 32 }}, not {wrong[0]} = {sizes[wrong[0]]!r}"
+        )
+    return MappingProxyType({int(least): size for least, size in sizes.items()})
 
 
 def _scorer(*, name: str, entry: Mapping[str, Any], weights: _Weights) -> ScorerSpec:

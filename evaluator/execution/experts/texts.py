@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from evaluator.core.expert import ExpertError, ExpertSpec
 from evaluator.core.values import Value
-from evaluator.execution.experts.inputs import in_batches, whole_number
+from evaluator.execution.experts.inputs import in_buckets, padded_length, whole_number
 
 _LONGEST = 1_000_000
 """In tokens. Tokenizers without a limit report far more."""
@@ -51,11 +51,14 @@ def generate_texts(model: Any, *, tokenizer: Any, pixels: Tensor, longest: int, 
 class TextExpert:
     """An expert from texts to a text; subclasses process a batch. The parameter `output` names the output.
 
-    Texts are padded and truncated to one length, and batches padded to one size (`in_batches`).
+    Texts are truncated to `length` tokens and padded to it, or with the parameter `least_length` to the shortest
+    `padded_length` that holds them. Texts of one padded length share batches, which are padded to one size.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ("text",)
     """Names of the inputs, in the tokenizer's order of pairs."""
+    special_tokens: ClassVar[bool] = True
+    """Whether the tokenizer adds its special tokens."""
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         self.batch_size = spec.batch_size
@@ -68,28 +71,51 @@ class TextExpert:
                 f'the tokenizer of {spec.id} sets no limit to texts; give the parameter "length" in the profile, the '
                 "most tokens that its model reads"
             )
+        self._least_length = whole_number(spec=spec, name="least_length", default=0)
 
-    def answer(self, texts: Sequence[tuple[str, ...]]) -> list[str]:
-        """The answers for a full batch."""
+    def prepared(self, texts: tuple[str, ...]) -> tuple[str, ...]:
+        """What the tokenizer reads of an item's texts. By default the texts."""
+        return texts
+
+    def answer(self, texts: Sequence[tuple[str, ...]], *, length: int) -> list[str]:
+        """The answers for a full batch of prepared texts, padded to `length` tokens."""
         raise NotImplementedError
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        rows = [tuple(text_of(item, name=name) for name in self.inputs) for item in batch]
+        rows = [self.prepared(tuple(text_of(item, name=name) for name in self.inputs)) for item in batch]
         with torch.inference_mode():
-            answers = in_batches(rows, size=self.batch_size, run=self.answer)
+            answers = in_buckets(
+                rows,
+                lengths=self._lengths(rows),
+                size=self.batch_size,
+                run=lambda texts, length: self.answer(texts, length=length),
+            )
         return [{self._output: answer} for answer in answers]
 
-    def encode(self, texts: Sequence[tuple[str, ...]], **settings: object) -> Any:
+    def encode(self, texts: Sequence[tuple[str, ...]], *, length: int, **settings: object) -> Any:
         """Token ids and masks of shape (batch, length). The longer text of a pair is truncated."""
         encoded = self._tokenizer(
             *(list(column) for column in zip(*texts, strict=True)),
             padding="max_length",
             truncation=True,
-            max_length=self._length,
+            max_length=length,
+            add_special_tokens=self.special_tokens,
             return_tensors="pt",
             **settings,
         )
         return encoded.to(self._device)
+
+    def _lengths(self, rows: Sequence[tuple[str, ...]]) -> list[int]:
+        """The length to which each item is padded."""
+        if not self._least_length or not rows:
+            return [self._length] * len(rows)
+        encoded = self._tokenizer(
+            *(list(column) for column in zip(*rows, strict=True)),
+            truncation=True,
+            max_length=self._length,
+            add_special_tokens=self.special_tokens,
+        )
+        return [padded_length(len(ids), least=self._least_length, most=self._length) for ids in encoded["input_ids"]]
 
     def decode(self, ids: Tensor) -> str:
         """A generated text without special tokens."""

@@ -1,6 +1,7 @@
 """Visual question answering with a ViLT, a GIT or a LLaVA."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from transformers import (
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
 from evaluator.core.values import Image, Value
 from evaluator.execution.experts.imaging import image_of
-from evaluator.execution.experts.inputs import in_batches, whole_number
+from evaluator.execution.experts.inputs import in_batches, in_buckets, padded_length, whole_number
 from evaluator.execution.experts.pretrained import load_model
 from evaluator.execution.experts.texts import load_tokenizer, text_of
 
@@ -91,41 +92,82 @@ class VisualQuestionExpert:
         return [self._answers[index] for index in logits.argmax(dim=-1).tolist()]
 
 
-class GitQuestionExpert:
+class _WritingExpert:
     """From an image of any size and an English question to an answer by greedy decoding.
 
-    The checkpoint's processor prepares images. Items are processed one by one, since the answer must directly follow
-    questions of different lengths.
+    Questions are padded on the left to their `padded_length`, so that the answer follows directly, and hidden by the
+    mask. Those of one length share batches, which are padded to one size.
     """
 
-    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._model = load_model(GitForCausalLM, spec=spec, device=device)
+    def __init__(self, *, spec: ExpertSpec, device: str, model_class: Any, new_tokens: int, output: str) -> None:
+        self._model = load_model(model_class, spec=spec, device=device)
         self._processor = CLIPImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
         self._words = load_tokenizer(spec)
-        self._new = whole_number(spec=spec, name="max_new_tokens", default=20)
-        # Reserves positions for the class token and the answer.
-        self._longest = int(self._model.config.max_position_embeddings) - self._new - 1
+        self._new = whole_number(spec=spec, name="max_new_tokens", default=new_tokens)
+        self._question = str(spec.parameters.get("question", ""))
+        self._output = str(spec.parameters.get("output", output))
         self._device = device
+        self.batch_size = spec.batch_size
+
+    def ids(self, question: str) -> list[int]:
+        """The tokens of a prompt."""
+        raise NotImplementedError
+
+    def prepared(self, image: Image) -> Image:
+        """Prepare an image for the checkpoint's processor. Does nothing by default."""
+        return image
 
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        rows = [(image_of(item), text_of(item, name="text")) for item in batch]
-        return [{"text": self._answer(image=image, question=question)} for image, question in rows]
+        rows = [(image_of(item), self.ids(self._question or text_of(item, name="text"))) for item in batch]
+        # Tokens that every prompt has, such as the image's, do not count.
+        common, most = len(self.ids("")), max((len(ids) for _, ids in rows), default=0)
+        lengths = [common + padded_length(len(ids) - common, least=_LEAST_QUESTION, most=2 * most) for _, ids in rows]
+        answers = in_buckets(rows, lengths=lengths, size=self.batch_size, run=self._answers)
+        return [{self._output: answer} for answer in answers]
 
-    def _answer(self, *, image: Image, question: str) -> str:
-        pixels = self._processor(image, return_tensors="pt", input_data_format="channels_last")["pixel_values"]
-        words = self._words(question, add_special_tokens=False, truncation=True, max_length=self._longest)["input_ids"]
-        ids = torch.tensor([[self._words.cls_token_id, *words]], device=self._device)
+    def _answers(self, rows: Sequence[tuple[Image, list[int]]], length: int) -> list[str]:
+        # The copies that fill a batch are one object.
+        pixels = {id(image): self._pixels(image) for image, _ in rows}
+        padding = self._words.pad_token_id
+        ids = torch.tensor([[padding] * (length - len(ids)) + ids for _, ids in rows], device=self._device)
+        spaces = torch.tensor([length - len(ids) for _, ids in rows], device=self._device)
+        mask = (torch.arange(length, device=self._device) >= spaces[:, None]).long()
         with torch.inference_mode():
             written = self._model.generate(
-                pixel_values=pixels.to(device=self._device, dtype=self._model.dtype),
+                pixel_values=torch.cat([pixels[id(image)] for image, _ in rows]).to(
+                    device=self._device, dtype=self._model.dtype
+                ),
                 input_ids=ids,
-                attention_mask=torch.ones_like(ids),
+                attention_mask=mask,
                 do_sample=False,
                 num_beams=1,
                 max_new_tokens=self._new,
+                pad_token_id=padding,
             )
-        text: str = self._words.decode(written[0, ids.shape[1] :], skip_special_tokens=True)
-        return text.strip()
+        return [self._words.decode(row, skip_special_tokens=True).strip() for row in written[:, length:]]
+
+    def _pixels(self, image: Image) -> Tensor:
+        """Shape (1, 3, height, width)."""
+        settings = {"return_tensors": "pt", "input_data_format": "channels_last"}
+        values: Tensor = self._processor(self.prepared(image), **settings)["pixel_values"]
+        return values
+
+
+_LEAST_QUESTION = 16
+"""In tokens."""
+
+
+class GitQuestionExpert(_WritingExpert):
+    """With a GIT; the checkpoint's processor prepares images."""
+
+    def __init__(self, *, spec: ExpertSpec, device: str) -> None:
+        super().__init__(spec=spec, device=device, model_class=GitForCausalLM, new_tokens=20, output="text")
+        # Reserves positions for the class token and the answer.
+        self._longest = int(self._model.config.max_position_embeddings) - self._new - 1
+
+    def ids(self, question: str) -> list[int]:
+        words = self._words(question, add_special_tokens=False, truncation=True, max_length=self._longest)["input_ids"]
+        return [self._words.cls_token_id, *words]
 
 
 _PROMPT = (
@@ -137,54 +179,27 @@ _MOST_CHARACTERS = 4000
 """Limit of a question; the model reads 4,096 tokens including picture and answer."""
 
 
-class LlavaQuestionExpert:
-    """From an image of any size and an English question to an answer by greedy decoding.
-
-    The image is padded to a square with the mean colour. The parameter `question` replaces the tool's question,
-    `output` names the answer. Items are processed one by one, since questions have different lengths.
+class LlavaQuestionExpert(_WritingExpert):
+    """With a LLaVA. The image is padded to a square with the mean colour. The parameter `question` replaces the tool's
+    question, `output` names the answer.
     """
 
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
-        self._device = device
-        self._model = load_model(LlavaForConditionalGeneration, spec=spec, device=device)
-        self._processor = CLIPImageProcessorPil.from_pretrained(spec.path, local_files_only=True)
-        self._words = load_tokenizer(spec)
+        model_class = LlavaForConditionalGeneration
+        super().__init__(spec=spec, device=device, model_class=model_class, new_tokens=512, output="response")
         vision = self._model.config.vision_config
         self._places = (int(vision.image_size) // int(vision.patch_size)) ** 2
         self._image_token = int(self._model.config.image_token_id)
-        self._new = whole_number(spec=spec, name="max_new_tokens", default=512)
-        self._question = str(spec.parameters.get("question", ""))
-        self._output = str(spec.parameters.get("output", "response"))
 
-    def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
-        rows = [(image_of(item), self._question or text_of(item, name="text")) for item in batch]
-        return [{self._output: self._answer(image=image, question=question)} for image, question in rows]
-
-    def _answer(self, *, image: Image, question: str) -> str:
-        ids = torch.tensor([self._ids(question)], device=self._device)
-        pixels = self._processor(self._square(image), return_tensors="pt", input_data_format="channels_last")
-        with torch.inference_mode():
-            written = self._model.generate(
-                pixel_values=pixels["pixel_values"].to(device=self._device, dtype=self._model.dtype),
-                input_ids=ids,
-                attention_mask=torch.ones_like(ids),
-                do_sample=False,
-                num_beams=1,
-                max_new_tokens=self._new,
-                pad_token_id=self._words.pad_token_id,
-            )
-        text: str = self._words.decode(written[0, ids.shape[1] :], skip_special_tokens=True)
-        return text.strip()
-
-    def _ids(self, question: str) -> list[int]:
-        """The prompt's tokens. A question cannot insert another picture."""
+    def ids(self, question: str) -> list[int]:
+        """A question cannot insert another picture."""
         safe_question = question[:_MOST_CHARACTERS].replace("<image>", "")
         before, after = _PROMPT.format(safe_question).split("<image>")
         first: list[int] = self._words(before)["input_ids"]
         second: list[int] = self._words(after, add_special_tokens=False)["input_ids"]
         return [*first, *[self._image_token] * self._places, *second]
 
-    def _square(self, image: Image) -> Image:
+    def prepared(self, image: Image) -> Image:
         side = max(image.size)
         mean = [round(255 * share) for share in self._processor.image_mean]
         square = PillowImage.new("RGB", (side, side), (mean[0], mean[1], mean[2]))

@@ -44,6 +44,23 @@ def test_without_a_budget_every_expert_is_loaded_once_and_stays():
     assert experts.loads == {"a": 1, "b": 1}
 
 
+@pytest.mark.parametrize(
+    ("gigabytes", "size", "used"),
+    [(0, 4, 2), (11.5, 4, 2), (22.1, 32, 2), (42.3, 32, 2), (79.1, 256, 8), (150, 256, 8)],
+)
+def test_a_card_gets_the_batches_for_its_memory(monkeypatch, gigabytes, size, used):
+    monkeypatch.setattr("evaluator.execution.engine.pool.card_memory", lambda device: int(gigabytes * 1e9))
+    other = spec("b", batch_size=2, batch_sizes={80: 8})
+    experts = {"a": spec("a", batch_size=4, batch_sizes={24: 32, 80: 256}, uses=(other,)), "b": other}
+    profile = Profile(name="fake", digest="fake", experts=experts, scorers={})
+    loaded = []
+    pool = ExpertPool(profile=profile, device="cuda", load=lambda *, spec, device: loaded.append(spec) or Weighing(1))
+    monkeypatch.setattr("evaluator.execution.engine.pool.allocated_bytes", lambda device: 0)
+    assert (pool.spec("a").batch_size, pool.spec("b").batch_size) == (size, used)
+    pool.expert("a")
+    assert (loaded[0].batch_size, loaded[0].uses[0].batch_size) == (size, used)
+
+
 def test_the_least_recently_used_expert_leaves_first_and_oversized_ones_are_loaded_alone():
     experts = pool({"a": 40, "b": 40, "c": 40}, budget=100)
     for tool in ("a", "b", "a", "c"):

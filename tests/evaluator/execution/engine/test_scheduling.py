@@ -37,6 +37,20 @@ def test_results_leave_after_the_batch_that_completes_them():
     assert len(list(results)) == 5
 
 
+@pytest.mark.parametrize(("resizes", "batches"), [(False, [4, 4]), (True, [4])])
+def test_pictures_of_several_sizes_share_batches_of_experts_that_resize_them(resizes, batches):
+    expert = FakeExpert(describe)
+    engine = Engine(pool=FakePool({"describe": expert}, resizes=resizes), store=MemoryStore())
+    plan = Plan(steps=(Step("s1", "describe", {"image": "$image"}, {"text": "s1.text"}),), answers=("s1.text",))
+    pictures = [Image.new("RGB", (width, 4), (width, 0, 0)) for width in (4, 5, 4, 5)]
+    jobs = [
+        Job(task="t", sample=n, plan=plan, resources={"image": engine.keep(image)}) for n, image in enumerate(pictures)
+    ]
+    answers = {result.job.sample: engine.value(result.answer) for result in engine.run(jobs)}
+    assert expert.batches == batches
+    assert answers == {n: f"{image.width}x4 ({image.width}, 0, 0)" for n, image in enumerate(pictures)}
+
+
 def test_a_run_that_is_left_early_has_kept_what_it_did():
     store = MemoryStore()
     first = Engine(pool=pool(2, invert=invert), store=store)

@@ -76,7 +76,7 @@ def test_a_t5_reads_the_prefix_before_every_text(paper, monkeypatch):
     expert = loaded(paper["Machine Translation"])
     read = []
     encode_texts = expert.encode
-    monkeypatch.setattr(expert, "encode", lambda texts: read.extend(texts) or encode_texts(texts))
+    monkeypatch.setattr(expert, "encode", lambda texts, **more: read.extend(texts) or encode_texts(texts, **more))
     expert.run([{"text": "A bear."}])
     assert set(read) == {("translate English to German: A bear.",)}
     assert expert.run([{"text": " "}]) == [{"text": ""}]

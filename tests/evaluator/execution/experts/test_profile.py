@@ -99,6 +99,7 @@ def test_cards_say_what_is_recorded_beside_the_weights(tmp_path):
     ("old", "new"),
     [
         ("batch_size = 32", "batch_size = 8"),
+        ("batch_size = 32", "batch_size = 32\nbatch_sizes = { 80 = 64 }"),
         ('id = "lilliput/denoising"', 'id = "lilliput/denoising-2"'),
         ("num_layers = 3", "num_layers = 1"),
         ('weights = "deblurring"', 'weights = "denoising"'),
@@ -133,6 +134,8 @@ def test_altered_and_missing_weights_are_refused(copied, tmp_path):
     ("old", "new", "words"),
     [
         ("batch_size = 32", "batchsize = 32", "unknown settings: batchsize"),
+        ("batch_size = 32", "batch_size = 32\nbatch_sizes = { 80 = 0 }", "whole GB, such as { 24 = 32 }, not 80 = 0"),
+        ("batch_size = 32", "batch_size = 32\nbatch_sizes = { large = 8 }", "not large = 8"),
         ('implementation = "swin2sr"', 'implementation = "magic"', "no expert implementation 'magic'"),
         ('weights = "colorization"', 'weights = "nowhere"', "nowhere"),
         ("[scorers.BERT]", "[scorers.BLEU]", "no scorer 'BLEU'"),

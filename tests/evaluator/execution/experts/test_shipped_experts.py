@@ -173,7 +173,7 @@ def test_a_word_that_the_model_never_learnt_is_no_error(experts):
 
 def test_a_list_has_each_item_once(monkeypatch, experts):
     tags = experts["text_to_tags"]
-    monkeypatch.setattr(type(tags), "answer", lambda self, rows: ["mill, cake,, mill , "] * len(rows))
+    monkeypatch.setattr(type(tags), "answer", lambda self, rows, length: ["mill, cake,, mill , "] * len(rows))
     (result,) = answers(tags, {"text": "anything"})
     assert [one.name for one in result.items] == ["mill", "cake"]
 
