@@ -344,8 +344,11 @@ def controlllm(
 @app.command("same-meaning")
 def same_meaning(
     what: Annotated[str, typer.Argument(help="train; average; measure: on hidden pairs; ship.")] = "train",
-    base: Annotated[Path, typer.Option(help="Folder of all-MiniLM-L6-v2.")] = Path(".data/planners/all-MiniLM-L6-v2"),
+    base: Annotated[Path, typer.Option(help="Folder of all-MiniLM-L6-v2; of all-mpnet-base-v2 for a teacher.")] = Path(
+        ".data/planners/all-MiniLM-L6-v2"
+    ),
     start: Annotated[list[Path] | None, typer.Option(help="A network to go on from; average: two or more.")] = None,
+    teacher: Annotated[Path | None, typer.Option(help="A larger network whose probabilities are learnt.")] = None,
     work: Annotated[Path, typer.Option(help="Folder of the network.")] = Path(".data/planners/same-meaning"),
     steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the head and of the batches.")] = 0,
@@ -359,7 +362,13 @@ def same_meaning(
     typer.echo(
         _reporting_errors(
             lambda: run(
-                what=what, base=base, start=start or [], work=work, settings=settings, report=_progress("training")
+                what=what,
+                base=base,
+                start=start or [],
+                teacher=teacher,
+                work=work,
+                settings=settings,
+                report=_progress("training"),
             )
         )
     )

@@ -25,6 +25,7 @@ def run(
     what: str,
     base: Path,
     start: Sequence[Path],
+    teacher: Path | None,
     work: Path,
     settings: Mapping[str, Any],
     report: Callable[[Progress], None],
@@ -33,8 +34,9 @@ def run(
 
     Args:
         what: the choice.
-        base: folder of all-MiniLM-L6-v2.
+        base: folder of all-MiniLM-L6-v2, or of all-mpnet-base-v2 for a teacher.
         start: folder of a trained network to go on from, if any; of two or more for the average of their weights.
+        teacher: folder of a trained network whose probabilities are learnt, if any.
         work: folder of the trained network. The shipped one is measured if there is none.
         settings: settings of the training: `steps`, `seed`, `resume`, `stop_after`.
         report: receives the progress.
@@ -55,10 +57,13 @@ def run(
     if what != "train":
         raise ChoiceError(f"there is nothing to do called {what!r}; there are: {', '.join(CHOICES)}")
     if not (base / "model.safetensors").is_file():
-        raise ChoiceError(f"{base} holds no model.safetensors of all-MiniLM-L6-v2: --base names its folder")
+        raise ChoiceError(f"{base} holds no model.safetensors of a pretrained model: --base names its folder")
     if len(start) > 1:
         raise ChoiceError("a training goes on from one network: give --start once")
-    folder = train(Order(base=base, start=next(iter(start), None), out=work, **settings), report=report)
+    if teacher is not None and not (teacher / "training.json").is_file():
+        raise ChoiceError(f"{teacher} holds no trained network: --teacher names the --work folder of a training")
+    order = Order(base=base, start=next(iter(start), None), teacher=teacher, out=work, **settings)
+    folder = train(order, report=report)
     return "stopped early; --resume continues" if folder is None else f"written to {folder}"
 
 
@@ -104,6 +109,7 @@ def card(folder: Path) -> str:
         f"- Thresholds: from {counts['calibration_plans']:,} texts as planners write them and {counts['calibration']:,}"
         " hard pairs, by other writers",
         f"- Trained by: {', then '.join(_commands(record))} (torch {record['torch']}, CPU)",
+        *_taught_by(record),
         "- Licence: Apache-2.0",
         "",
         "Quality behind the judge's rules on hidden pairs of further writers, measured by"
@@ -112,6 +118,18 @@ def card(folder: Path) -> str:
         _tables(folder),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _taught_by(record: Mapping[str, Any]) -> list[str]:
+    """A line on the teacher of the last run that had one."""
+    for each in (record, *record.get("averaged", ())):
+        if each.get("teacher") is not None:
+            commands = ", then ".join(_commands(each["teacher"]))
+            return [
+                "- Teacher: sentence-transformers/all-mpnet-base-v2 (Apache-2.0), a cross-encoder of 109 million"
+                f" parameters that does not ship, trained by {commands} with `--base` naming its folder"
+            ]
+    return []
 
 
 _TITLES: Mapping[Part, str] = {
@@ -139,6 +157,7 @@ def _commands(record: Mapping[str, Any]) -> list[str]:
     for number, run in enumerate(record["runs"]):
         command = f"planarena train same-meaning --steps {run['steps']} --seed {record['seed']}"
         command += "" if before is None or number else " --start FOLDER"
+        command += "" if record.get("teacher") is None or number else " --teacher FOLDER"
         command += " --resume" if number else ""
         command += "" if run["stop_after"] is None else f" --stop-after {run['stop_after']}"
         commands.append(f"`{command}` ({100 * record['natural']:.0f} % by hand, pairs {record['pairs'][:12]})")

@@ -77,6 +77,16 @@ def drawn_pairs(rng: random.Random) -> Iterator[TextPair]:
             yield pair
 
 
+def unlabelled_pairs(rng: random.Random) -> Iterator[TextPair]:
+    """An endless sequence of pairs of two near misses of a group, which may have one meaning or two: `same` says
+    nothing."""
+    groups = [group for group in natural_groups() if group["kind"] not in _DIRECTED]
+    while True:
+        group = rng.choice(groups)
+        wanted, given = rng.sample(group["different"], k=2)
+        yield TextPair(kind=group["kind"], request=group["request"], wanted=wanted, given=given, same=False)
+
+
 @cache
 def empty_texts() -> tuple[str, ...]:
     """Texts that ask a tool for nothing in particular, so that they match no wanted text."""

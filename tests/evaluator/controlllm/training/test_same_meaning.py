@@ -14,7 +14,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
-from transformers import BertConfig, BertModel
+from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
 from evaluator.controlllm.training.same_meaning.export import rows_in_int8, write_onnx
@@ -30,7 +30,16 @@ from evaluator.controlllm.training.same_meaning.measuring import (
     thresholds,
 )
 from evaluator.controlllm.training.same_meaning.natural import Part, drawn_pairs, natural_groups, natural_pairs
-from evaluator.controlllm.training.same_meaning.training import Order, PairNetwork, network_from, padded, train
+from evaluator.controlllm.training.same_meaning.training import (
+    Order,
+    PairNetwork,
+    Teacher,
+    network_from,
+    padded,
+    train,
+    trained_network,
+)
+from evaluator.execution.experts.weights import weights_digest
 from evaluator.scoring.arbiters.base import Question
 from evaluator.scoring.arbiters.network import FOLDER, SYMMETRIC, SameMeaning, open_tokenizer
 
@@ -143,6 +152,53 @@ def test_rounding_to_int8_keeps_each_row_within_half_a_step():
     values, scales = rows_in_int8(weights.astype(np.float32))
     assert np.all(np.abs(values * scales - weights) <= scales / 2 + 1e-6)
     assert rows_in_int8(np.zeros((2, 3), dtype=np.float32))[0].any() is np.False_
+
+
+@pytest.fixture(scope="module")
+def large_base(base, tmp_path_factory):
+    """A model of MPNet's kind with random weights in the released layout, which has no token types."""
+    folder = tmp_path_factory.mktemp("large")
+    torch.manual_seed(1)
+    config = MPNetConfig(
+        vocab_size=len(WORDS), hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=48,
+        max_position_embeddings=300,
+    )  # fmt: skip
+    MPNetModel(config).save_pretrained(folder)
+    shutil.copyfile(base / "tokenizer.json", folder / "tokenizer.json")
+    return folder
+
+
+def test_a_small_network_learns_the_probabilities_of_a_large_one(base, large_base, tmp_path):
+    teacher = train(Order(base=large_base, out=tmp_path / "teacher", steps=1))
+    tokenizer = open_tokenizer(teacher)
+    pair = TextPair(kind="question", request="", wanted="what is the red dog", given="is the cat red", same=True)
+    network = trained_network(teacher)
+    with torch.inference_mode():
+        logits = [
+            network(*padded([one], tokenizer=tokenizer))
+            for one in (pair, replace(pair, wanted=pair.given, given=pair.wanted))
+        ]
+    taught = Teacher(network=network, tokenizer=tokenizer).probabilities([pair, replace(pair, given="red")])
+    assert taught[0].item() == pytest.approx(torch.sigmoid(torch.stack(logits).mean()).item(), abs=1e-5)
+
+    with torch.no_grad():
+        network.head.weight.zero_()
+        network.head.bias.fill_(9.0)
+    save_file({name: value.contiguous() for name, value in network.state_dict().items()}, teacher / "model.safetensors")
+    alone, convinced = (
+        train(Order(base=base, out=tmp_path / name, steps=30, teacher=own))
+        for name, own in (("alone", None), ("convinced", teacher))
+    )
+    # The teacher takes everything for the same.
+    assert mean_probability(convinced) > mean_probability(alone) + 0.01
+    assert json.loads((convinced / "training.json").read_text())["teacher"]["base"] == weights_digest(large_base)
+
+
+def mean_probability(folder):
+    pairs = natural_pairs("calibration")[:64]
+    network, tokenizer = trained_network(folder), open_tokenizer(folder)
+    with torch.inference_mode():
+        return torch.sigmoid(network(*padded(pairs, tokenizer=tokenizer))).mean().item()
 
 
 def test_a_run_that_was_stopped_ends_with_the_same_weights(base, tmp_path):
