@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 
 from evaluator.controlllm.toolbench.goals.goal import Goal
 from evaluator.controlllm.toolbench.goals.parts import ANNOTATING, MAPS, File, Kind, Part, ResultOf, Source
-from evaluator.controlllm.toolbench.meaning.sentences import base_forms, mentions, next_to
+from evaluator.controlllm.toolbench.meaning.sentences import base_forms, mentions, next_to, shares_word
 from evaluator.replies.decomposition import Argument, Decomposition, Subtask
 
 COUNTING = re.compile(r"\b(how many|number of|count|counts|counting|quantity|total|tally|amount of)\b")
+COUNTED = re.compile(r"\b(?:how many|(?:number|count|amount) of|count all)(?: of)?(?: the)? (?P<word>[a-z]+)\b")
 DESCRIBING = re.compile(
     r"\b(describe|description|descriptive|elaborate|depict|depiction|portray|narrate|characterize|rundown|caption"
     r"|visual content|key elements|(this|the) (photo|image|picture) about|summar\w+ (the|this) (image|picture|photo)"
@@ -39,6 +40,11 @@ ONE_OBJECT = re.compile(
     r"\b(including|include|such as|specifically|focus\w*|particular\w*|especially|along with|as well as)\b"
     r"|\b(identify|recognize|recognise|find|detect|locate)\b (any |the |an? |all the |all )?(?!all\b|objects?\b|every)"
 )
+OTHERS = re.compile(
+    r"\b(all|any|every|complete|entire|list|different|various|other|what|which)\b[^.?!]*"
+    r"\b(objects|items|things|elements|entities|contents)\b|\beverything\b|\bwhat (is|are) (present|visible|shown)\b"
+)
+"""A request that wants all objects, whichever it names beside them."""
 PLACE = re.compile(r"\b(location|position|coordinates?)\b")
 """A request for a place is answered by boxes, whatever its other words; drawing them is then optional."""
 CUTTING = re.compile(
@@ -235,6 +241,11 @@ class _Derivation:
             return "" if base_forms(detected["word"]) == ("object",) else detected["word"]
         return self.target(predecessor) if predecessor is not None else ""
 
+    def counted(self, name: str) -> str:
+        """The object to count: the one that the request counts, if it does not name that of the decomposition."""
+        match = COUNTED.search(self.instruction.lower())
+        return name if match is None or shares_word(text=self.instruction, name=name) else match["word"]
+
     def value(self, subtask: Subtask, kind: str) -> str | None:
         """The argument of a type."""
         return next((argument.value for argument in subtask.args if _type(argument) == kind), None)
@@ -356,7 +367,7 @@ def _detecting(derivation: _Derivation, subtask: Subtask) -> Part:
 def _image_and_text_to_text(derivation: _Derivation, subtask: Subtask) -> Part:
     source, question = derivation.source(subtask), derivation.value(subtask, "text") or ""
     if _is_count(subtask):
-        return derivation.new(Kind.COUNT, source=source, target=question)
+        return derivation.new(Kind.COUNT, source=source, target=derivation.counted(question))
     lowered = question.lower()
     if DESCRIBING.search(lowered) and not SPECIFIC.search(lowered):
         return derivation.new(Kind.DESCRIBE, source=source, target=question)
@@ -377,7 +388,11 @@ def _recognising(derivation: _Derivation, subtask: Subtask) -> Part:
     is_plain = derivation.said == derivation.instruction
     words = clause if is_plain else f"{clause} {derivation.said}"
     attributes = frozenset() if target else frozenset(base_forms(words))
-    return derivation.new(Kind.RECOGNISE, source=source, single_object=is_single, target=target, attributes=attributes)
+    among_others = bool(target) and OTHERS.search(clause) is not None
+    return derivation.new(
+        Kind.RECOGNISE, source=source, single_object=is_single, target=target, among_others=among_others,
+        attributes=attributes,
+    )  # fmt: skip
 
 
 def _describing(derivation: _Derivation, subtask: Subtask) -> Part:

@@ -74,7 +74,7 @@ def _alternatives(*, part: Part, parts: Sequence[Part]) -> Iterator[Pattern]:
             yield use("image_classification", image=source)
             yield use("object_detection", image=source)
             listed = _asks(Intent.LIST, part)
-            if part.single_object and part.target:
+            if part.single_object and part.target and not part.among_others:
                 yield use("visual_grounding", image=source, query=_asks(Intent.GROUND, part))
                 yield use("image_question_answering", image=source, text=OneOf((listed, _asks(Intent.PRESENCE, part))))
             else:

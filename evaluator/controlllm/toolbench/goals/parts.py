@@ -118,6 +118,8 @@ class Part:
     """For `presence`: whether the decomposition asks the image. Gold plans then do so too."""
     single_object: bool = False
     """For `recognise`: whether the request is about one object, the target, so that selecting it is relevant."""
+    among_others: bool = False
+    """For `recognise`: whether the request wants the other objects beside the target too."""
     attributes: frozenset[str] = frozenset()
     """Base forms of the words next to the target in the request; for a prompt, and for `recognise` without a target, of
     all words of the request or of its clause."""

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from evaluator.controlllm.toolbench.meaning.frames import Frame, concepts_in, frame_of, polite_removed, with_asks
 from evaluator.controlllm.toolbench.meaning.lexicon import Category, Concept, are_related, plain_words
-from evaluator.controlllm.toolbench.meaning.objects import compare_objects
+from evaluator.controlllm.toolbench.meaning.objects import compare_objects, with_name
 from evaluator.controlllm.toolbench.meaning.questions import are_known, compare_frames, left_over, not_understood
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file, without_instructions
 from evaluator.controlllm.toolbench.meaning.verdict import DIFFERENT, SAME, Finding, Verdict
@@ -101,9 +101,9 @@ def compare_intent(text: str, intent: Intent, about: str, attributes: frozenset[
         return _compare_removal(text, about, attributes)
     if intent is Intent.LIST:
         return _compare_listing(text, about, attributes)
-    given = frame_of(text)
     if intent not in _ABOUT_OBJECTS:
         return _compare_description(text)
+    given = frame_of(with_name(text=text, name=about))
     wanted = frame_of(_ABOUT_OBJECTS[intent].format(about))
     may_be_kinds = any(are_related(one, other) for one in wanted.content for other in given.content)
     if given.content and not set(given.content) & set(wanted.content) and are_known(given.content) and not may_be_kinds:

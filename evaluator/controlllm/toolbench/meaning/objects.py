@@ -153,11 +153,32 @@ def _without_place(name: str) -> str:
 
 def _are_synonyms(wanted: str, given: str) -> bool:
     """Whether WordNet has both as whole names, of which at least one has several words, of one usual sense."""
-    names = [" ".join(word for word in base_forms(text) if word not in _FILLERS) for text in (wanted, given)]
-    if not any(" " in name for name in names):
+    return _are_one_thing(
+        *(" ".join(word for word in base_forms(text) if word not in _FILLERS) for text in (wanted, given))
+    )
+
+
+def _are_one_thing(one: str, other: str) -> bool:
+    if " " not in one + other:
         return False
-    first, second = (usual_sense(name, PartOfSpeech.NOUN) for name in names)
+    first, second = (usual_sense(name, PartOfSpeech.NOUN) for name in (one, other))
     return first is not None and second is not None and first.synset == second.synset
+
+
+_LONGEST_NAME = 3
+"""Words of a name in WordNet that is looked for in a sentence."""
+
+
+def with_name(*, text: str, name: str) -> str:
+    """A text where `name` takes the place of its synonyms of several words: "toilet paper" for a "bathroom tissue"."""
+    wanted = " ".join(word for word in base_forms(name) if word not in _FILLERS)
+    words = list(_WORD.finditer(text.lower()))
+    for length in range(min(_LONGEST_NAME, len(words)), 0, -1):
+        for first, last in zip(words, words[length - 1 :], strict=False):
+            span = slice(first.start(), last.end())
+            if _are_one_thing(wanted, " ".join(base_forms(text[span]))):
+                return text[: span.start] + name + text[span.stop :]
+    return text
 
 
 @lru_cache(maxsize=16384)
@@ -201,6 +222,8 @@ def compare_actions(wanted: str, given: str) -> Finding:
     first, second = _forms(wanted), _forms(given)
     if not first or not second or len(_WORD.findall(given.lower())) > len(first) + MOST_BESIDE:
         return DIFFERENT
+    if _is_verb_of(wanted, given) or _is_verb_of(given, wanted):
+        return SAME
     stems = tuple(first)
     # "glassblowing" is "blowing glass".
     compounds = {stems[0] + stems[1], stems[1] + stems[0]} if len(stems) == 2 else set()
@@ -216,6 +239,17 @@ def compare_actions(wanted: str, given: str) -> Finding:
     if any(_are_two_actions(old, new, is_rest_equal=is_rest_equal) for old, new in product(missing, extra)):
         return DIFFERENT
     return Verdict.UNDECIDED, f"it says “{' '.join(extra)}” and not “{' '.join(missing)}”"
+
+
+_LIGHT_VERBS = frozenset({"ride", "play", "do", "perform"})
+
+
+def _is_verb_of(phrase: str, word: str) -> bool:
+    """Whether a word is the verb for a phrase with a verb that says little: unicycling is riding a unicycle."""
+    verb, *nouns = [lemma(each) for each in _WORD.findall(phrase.lower()) if each not in _ACTION_FILLERS] or [""]
+    if verb not in _LIGHT_VERBS or len(nouns) != 1 or not word.lower().strip().endswith("ing"):
+        return False
+    return _WORD.fullmatch(word.lower().strip()) is not None and _stem(word.lower().strip()) == _stem(nouns[0])
 
 
 def _are_two_actions(wanted: str, given: str, *, is_rest_equal: bool) -> bool:

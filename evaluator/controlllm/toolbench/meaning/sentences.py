@@ -114,6 +114,11 @@ def next_to(*, text: str, name: str) -> frozenset[str]:
     return frozenset(words)
 
 
+def shares_word(*, text: str, name: str) -> bool:
+    """Whether a text has any word of a name, in any form."""
+    return not set(base_forms(name)).isdisjoint(base_forms(text))
+
+
 def mentions(*, text: str, name: str) -> bool:
     """Whether a text contains a name, in singular or plural."""
     words, forms = base_forms(text), base_forms(name)

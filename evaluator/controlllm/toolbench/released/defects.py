@@ -1,4 +1,5 @@
-"""Flags defects of requests in the released files; nothing is corrected or removed.
+"""Flags defects of requests in the released files. None is removed, and goals are derived from the gold as it is, but
+for the object of a count (`wrong_object`).
 
 Each rule looks at one request. Defects that excuse a planner, because no plan can be right or the gold is malformed,
 exclude the request from the split `active`; the split `all` has every request.
@@ -9,6 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from evaluator.controlllm.toolbench.meaning.sentences import shares_word
 from evaluator.controlllm.toolbench.released.files import RawTask
 from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.replies.decomposition import Decomposition, Subtask, parse_decomposition
@@ -60,6 +62,13 @@ def _has_context_file(subtask: Subtask, *, text: str) -> bool:
     )
 
 
+def _counts_another(subtask: Subtask, *, text: str) -> bool:
+    names = [argument.value for argument in subtask.args if argument.type == "text"]
+    return subtask.description.lower().startswith("count ") and not any(
+        shares_word(text=text, name=name) for name in names
+    )
+
+
 def _has_wrong_reference(subtasks: tuple[Subtask, ...]) -> bool:
     """Copies of a chain for several files often still take the result for the first file."""
     ancestors: dict[int, frozenset[int]] = {}
@@ -89,6 +98,8 @@ RULES = (
          lambda _, gold: any(map(_needs_mask_image, gold or ()))),
     Rule("context_file", "the gold takes a file that the request does not name", False,
          lambda raw, gold: any(_has_context_file(subtask, text=raw.instruction) for subtask in gold or ())),
+    Rule("wrong_object", "the gold counts an object that the request does not name; the request's is judged", False,
+         lambda raw, gold: any(_counts_another(subtask, text=raw.plain or raw.instruction) for subtask in gold or ())),
     Rule("wrong_reference", "the gold takes a result of the wrong subtask or type", False,
          lambda _, gold: _has_wrong_reference(gold or ())),
     Rule("gold_missing", "there is no gold decomposition at hand", False, lambda raw, _: raw.output is None),

@@ -42,6 +42,9 @@ PYTHON = f"<Solution>{[MASK, REMOVE]}</Solution>"
 OVER_TWO = subtask(2, args=[("image", "<GENERATED>-1"), ("mask", "<GENERATED>-0")], needs=[1])
 
 
+COUNT = subtask(0, args=[("image", "pier_1.png"), ("text", "cup")], gives="text", description="Count the cup")
+
+
 RAW = [
     (request(MASK, REMOVE), ()),
     (request(MASK, REMOVE, deprecated=True), ("deprecated",)),
@@ -60,6 +63,9 @@ RAW = [
     (request(MASK, REMOVE, SECOND_MASK, THIRD), ("wrong_reference",)),
     (request(BOXES, REMOVE), ("wrong_reference",)),
     (request(MASK, REMOVE, OVER_TWO), ()),
+    (request(COUNT, instruction="How many cups are in pier_1.png?"), ()),
+    (request(COUNT, instruction="How many dogs are in pier_1.png?"), ("wrong_object",)),
+    (request(COUNT, instruction="How many mugs are in pier_1.png?", plain="How many cups are in pier_1.png?"), ()),
     (request(output=None), ("gold_missing",)),
 ]  # fmt: skip
 
@@ -73,7 +79,7 @@ def test_a_rule_fires_on_its_defect_only(subtests):
 
 def test_the_known_defects_are_kept_out_of_the_active_split():
     assert is_active(())
-    assert is_active(("needs_mask_image", "context_file", "wrong_reference", "gold_missing"))
+    assert is_active(("needs_mask_image", "context_file", "wrong_object", "wrong_reference", "gold_missing"))
     for name in ("deprecated", "unparsable", "unreadable", "unreachable", "mangled_name"):
         assert not is_active((name,))
 

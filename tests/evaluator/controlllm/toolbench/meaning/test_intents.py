@@ -301,6 +301,13 @@ WRONG = [
 ]
 
 
+def test_a_question_may_use_another_name_of_several_words():
+    for text in ("Is there toilet paper in the picture?", "Is there any toilet tissue visible?"):
+        assert compare_intent(text, Intent.PRESENCE, "bathroom tissue")[0] is SAME
+    assert compare_intent("How many sheets of toilet paper are there?", Intent.COUNT, "bathroom")[0] is not SAME
+    assert compare_intent("Is there a bathroom?", Intent.PRESENCE, "bathroom tissue")[0] is not SAME
+
+
 def test_near_misses_of_an_intent_are_not_the_same(subtests):
     for text, intent, about in WRONG:
         with subtests.test(case=text):
