@@ -11,13 +11,9 @@ from typing import Literal
 import evaluator
 from evaluator.controlllm.toolbench.indicators import INDICATORS, judge_plan, measures, missing_plan
 from evaluator.controlllm.toolbench.indicators import Judgement as Indicators
-from evaluator.controlllm.toolbench.meaning.frames import alike, frame_of
-from evaluator.controlllm.toolbench.meaning.intents import Intent, compare_intent
-from evaluator.controlllm.toolbench.meaning.lexicon import concepts, plain_words, words_of_prompts
-from evaluator.controlllm.toolbench.meaning.questions import left_over
+from evaluator.controlllm.toolbench.meaning.guards import is_only_refused
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, names_file
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
-from evaluator.controlllm.toolbench.meaning.words import are_near, may_mean, names_thing, senses_of
 from evaluator.controlllm.toolbench.tasks import ToolTask
 from evaluator.core.canonical_json import digest
 from evaluator.core.planner import MAX_ALTERNATIVES
@@ -229,78 +225,19 @@ def settle_pairs(*, undecided: Sequence[Pair], request: str, arbiter: Arbiter | 
             Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request) for pair in open_pairs
         ]
         for pair, answer in zip(open_pairs, decider.settle(questions), strict=True):
-            if who == "network" and answer.verdict == "same" and _is_only_refused(pair, request=request):
+            if who == "network" and answer.verdict == "same" and is_only_refused(pair, request=request):
                 answer = replace(answer, verdict="undecided", problem=_NOT_ACCEPTED)
             settled[pair] = replace(answer, by="" if answer.verdict == "undecided" else who)
     return settled
 
 
-_LONG = 40
-"""Words from which a text is longer than those that the network has learned from."""
-_LEAST_OF_LONG = 0.5
 _NOT_ACCEPTED = "The network takes them for the same, which does not count for such texts."
-
-
-def _is_only_refused(pair: Pair, *, request: str) -> bool:
-    """Whether the network can only refuse a pair."""
-    return _names_thing_for_all(pair, request=request) or has_little_in_common(pair, request=request)
-
-
-def has_little_in_common(pair: Pair, *, request: str) -> bool:
-    """Whether an attacker may have made the network accept a pair.
-
-    It is the name of an object without a word that may mean what is wanted or is of its kind, or with a thing that is
-    like nothing in it or in the request ("some turnips"); another text with such a thing, and without a word of what is
-    wanted; one without a word that is wanted or may mean one; one that does not ask for a description or a list where
-    these are wanted; or a part of a long text.
-    """
-    wanted, given = base_forms(pair.wanted), base_forms(pair.given)
-    has_other_thing = _names_other_thing(given, names=(*wanted, *base_forms(request)))
-    if pair.kind == "object":
-        return has_other_thing or not any(_may_name(word, names=wanted) for word in given)
-    if len(wanted) >= _LONG:
-        return len(given) < _LEAST_OF_LONG * len(wanted)
-    may_share = not set(wanted).isdisjoint(given) or any(_may_name(word, names=wanted) for word in given)
-    if pair.kind != "action" and not may_share:
-        return True
-    first, second = frame_of(pair.wanted), frame_of(pair.given)
-    missing, _ = left_over(first.content, second.content)
-    if not first.content and not any(second.asks & {ask, *alike().get(ask, ())} for ask in first.asks):
-        return True
-    return has_other_thing and len(missing) == len(first.content)
-
-
-def _names_other_thing(words: Sequence[str], *, names: Sequence[str]) -> bool:
-    """Whether a word surely names a thing, or is in no dictionary, and stands for none of the names."""
-    plain = plain_words() | words_of_prompts()
-    return any(
-        word not in plain
-        and (names_thing(word) or not (senses_of(word) or (word,) in concepts() or word.isdigit()))
-        and not _may_name(word, names=names)
-        for word in words
-    )
-
-
-def _may_name(word: str, *, names: Sequence[str]) -> bool:
-    """Whether a word may stand for one of those that name things."""
-    if word in plain_words() | words_of_prompts():
-        return False
-    return any(word == other or may_mean(word, other) or are_near(word, other) for other in names)
-
-
-def _names_thing_for_all(pair: Pair, *, request: str) -> bool:
-    """Whether all that a picture shows is wanted, and a thing is given that neither what is wanted nor the request
-    names."""
-    if not any(compare_intent(pair.wanted, intent, "")[0] is Verdict.SAME for intent in (Intent.DESCRIBE, Intent.LIST)):
-        return False
-    plain = plain_words() | words_of_prompts() | set(base_forms(f"{pair.wanted} {request}"))
-    return any(names_thing(word) for word in base_forms(pair.given) if word not in plain)
 
 
 def overturned_pairs(*, refused: Sequence[Pair], request: str) -> dict[Pair, Settled]:
     """The pairs of one plan that the rules refused and the shipped network accepts, by a threshold of its own."""
     open_pairs = [
-        pair for pair in refused if not (_repeats(request, text=pair.given) or _is_only_refused(pair, request=request))
+        pair for pair in refused if not (_repeats(request, text=pair.given) or is_only_refused(pair, request=request))
     ][:MOST_PAIRS]
     questions = [
         Question(kind=pair.kind, wanted=pair.wanted, given=pair.given, request=request, refused=True)

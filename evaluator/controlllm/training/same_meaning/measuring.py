@@ -8,7 +8,7 @@ from pathlib import Path
 
 from evaluator.controlllm.toolbench.goals.goal import says
 from evaluator.controlllm.toolbench.goals.parts import Action, Asking, Literal, Object, Saying, SayingKind
-from evaluator.controlllm.toolbench.judging import has_little_in_common
+from evaluator.controlllm.toolbench.meaning.guards import has_little_in_common
 from evaluator.controlllm.toolbench.meaning.intents import Intent
 from evaluator.controlllm.toolbench.meaning.sentences import base_forms, next_to
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
@@ -31,7 +31,7 @@ _TOGETHER: Mapping[str, tuple[str, ...]] = {
 FALSE_ACCEPTANCE = {"plans": 0.03, "hard": 0.15}
 """Largest shares of the different pairs that the rules leave undecided, or refuse, and that are accepted: of texts as
 planners write them and of hard ones."""
-UNDECIDED = 0.05
+UNDECIDED = 0.03
 """Share of planners' texts that stays undecided: those with probabilities next below the threshold of `same`."""
 _LEAST, _MOST = 0.5, 0.3
 """Lowest threshold of `same`, and highest of `different`."""

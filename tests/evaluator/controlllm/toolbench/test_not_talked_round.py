@@ -88,14 +88,14 @@ def test_a_question_about_a_bicycle_recognises_nothing_else(suites):
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("Is there a prayer rug?", 1),
+        ("Is there a prayer rug?", 0),
         ("What objects are in the image?", 1),
         ("What objects are in the image, especially the prayer rug?", 1),
         ("Is there a bicycle?", 0),
         ("What colour is the prayer rug?", 0),
     ],
 )
-def test_an_object_that_is_asked_for_is_the_one_to_recognise(question, expected):
+def test_a_list_that_stresses_an_object_is_asked_for_with_it_or_without(question, expected):
     assert SEEN.goal.parts[0].target == "prayer rug"
     assert expected == judged(SEEN, plan((VQA, {"image": "yard_image.png", "text": question}))).SE
 

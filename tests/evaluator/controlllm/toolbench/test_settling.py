@@ -6,6 +6,7 @@ import pytest
 
 from evaluator.controlllm.toolbench import judging
 from evaluator.controlllm.toolbench.judging import ToolJudge, judge_digest, settle_pairs
+from evaluator.controlllm.toolbench.meaning.guards import has_little_in_common
 from evaluator.controlllm.toolbench.meaning.verdict import Pair
 from evaluator.core.canonical_json import digest
 from evaluator.core.records import MOST_PAIRS, ResultRecord
@@ -163,7 +164,7 @@ def test_the_network_can_only_refuse_some_texts(monkeypatch):
     ("wanted", "given"), [("truck", "the big lorry"), ("sofa", "couch in the corner"), ("dog", "a puppy that sits")]
 )
 def test_the_network_may_accept_names_that_may_mean_the_object(wanted, given):
-    assert not judging.has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"), request="")
+    assert not has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"), request="")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +172,7 @@ def test_the_network_may_accept_names_that_may_mean_the_object(wanted, given):
     [("cell phone", "a metronome"), ("truck", "some turnips the one that"), ("banana", "some turnips"), ("dog", "it")],
 )
 def test_the_network_can_only_refuse_names_of_something_else(wanted, given):
-    assert judging.has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"), request="")
+    assert has_little_in_common(Pair(kind="object", wanted=wanted, given=given, why="y"), request="")
 
 
 @pytest.mark.parametrize(
@@ -183,15 +184,15 @@ def test_the_network_can_only_refuse_names_of_something_else(wanted, given):
     ],
 )
 def test_the_network_can_only_refuse_texts_without_a_word_that_may_mean_a_wanted_one(kind, wanted, given):
-    assert judging.has_little_in_common(Pair(kind=kind, wanted=wanted, given=given, why="y"), request="")
-    assert not judging.has_little_in_common(Pair(kind=kind, wanted=wanted, given=wanted, why="y"), request="")
+    assert has_little_in_common(Pair(kind=kind, wanted=wanted, given=given, why="y"), request="")
+    assert not has_little_in_common(Pair(kind=kind, wanted=wanted, given=wanted, why="y"), request="")
 
 
 def test_a_record_says_whether_the_network_or_the_arbiter_decided(monkeypatch):
     make_questions_undecided(monkeypatch)
     # Gold plans repeat requests that are one question, and the network is not asked about these.
     monkeypatch.setattr(judging, "_repeats", lambda request, text: False)
-    monkeypatch.setattr(judging, "_is_only_refused", lambda pair, request: False)
+    monkeypatch.setattr(judging, "is_only_refused", lambda pair, request: False)
     decided = {}
     for by, verdict, arbiter in (
         ("network", "same", None), ("arbiter", "undecided", FakeArbiter("different")), ("", "undecided", None),
