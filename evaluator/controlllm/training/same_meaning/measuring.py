@@ -33,8 +33,8 @@ FALSE_ACCEPTANCE = {"plans": 0.03, "hard": 0.15}
 planners write them and of hard ones."""
 UNDECIDED = 0.03
 """Share of planners' texts that stays undecided: those with probabilities next below the threshold of `same`."""
-_LEAST, _MOST = 0.5, 0.3
-"""Lowest threshold of `same`, and highest of `different`."""
+_LEAST, _MOST = 0.5, 0.5
+"""Lowest threshold of `same`, and highest of `different`: what is less likely than not is never left open."""
 _ASKS = {
     "how many ": Intent.COUNT,
     "is there a ": Intent.PRESENCE,
@@ -110,7 +110,7 @@ def thresholds(*, plans: Sequence[Compared], hard: Sequence[Compared]) -> dict[s
 
     The first two are the lowest with at most `FALSE_ACCEPTANCE` of either set, each over all different pairs of the
     similar kinds on which the rules have the same verdict. The third leaves `UNDECIDED` of all planners' texts open, or
-    more if it would pass 0.3.
+    more if it would pass 0.5.
     """
     chosen = {}
     for kind in KINDS:
