@@ -193,10 +193,15 @@ class ExecutionEvaluator:
             self._collected += jobs
             return
         try:
-            for result in self.engine.run(jobs):
-                item, pending = open_tasks[task_of(result.job)]
-                pending.take(result)
-                if pending.is_complete(self.count):
+            for results in self.engine.run_together(jobs):
+                complete: list[tuple[Planned, Pending]] = []
+                for result in results:
+                    item, pending = open_tasks[task_of(result.job)]
+                    pending.take(result)
+                    if pending.is_complete(self.count):
+                        complete.append((item, pending))
+                self._scoring.prepare([(item.task, pending) for item, pending in complete])
+                for item, pending in complete:
                     yield self._score(item=item, pending=pending)
         except Exception:
             self._samples.forget()

@@ -1,7 +1,8 @@
 """Scores of executed plans: each answer is compared with its reference."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from math import fsum
@@ -31,6 +32,12 @@ SCORER_FAILURES = (RuntimeError, ValueError, TypeError, OSError, LookupError, Ob
 """Exceptions of `ResultScorer.scored` if a score cannot be computed."""
 _SCORES_KEPT = 200_000
 """A few hundred bytes each."""
+PAIRS_AT_ONCE = 512
+"""Most pairs that are scored together, whose values are in memory at the same time."""
+_Pair = tuple[ArtefactReference, ArtefactReference]
+"""An answer and its reference."""
+_ScoreKey = tuple[str, str, str]
+"""A metric and the digests of answer and reference."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +82,12 @@ class ResultScorer:
         self._engine, self._samples, self._count = engine, samples, count
         self._profile, self._device, self._make_scorer = profile, device, scorers
         self._scorers: dict[str, Scorer] = {}
-        self._known_scores: dict[tuple[str, str, str], float] = {}
+        self._known_scores: dict[_ScoreKey, float] = {}
         """By metric and the digests of output and reference, the only inputs of a score (`metrics.scorers`)."""
-        self._stored: set[tuple[tuple[str, str, str], ...]] = set()
+        self._stored: set[tuple[_ScoreKey, ...]] = set()
         """Groups of these keys that this process knows to be in the store."""
+        self._missing: set[tuple[_ScoreKey, ...]] = set()
+        """Groups that are not in the store, and whose scores are known."""
 
     def with_samples(self, count: int) -> "ResultScorer":
         """A copy for another number of data points that shares scorers and known scores."""
@@ -101,6 +110,49 @@ class ResultScorer:
         if failure is not None:
             raise LookupError(f"the gold plan failed: {failure.message}")
         return [self._samples.gold_references(task=task, gold=result) for result in gold]
+
+    def prepare(self, finished: Sequence[tuple[Task, Pending]]) -> None:
+        """Compute the scores of several tasks together, which fills the scorers' batches.
+
+        Changes no score. What cannot be computed here is computed, or reported, with its task (`scored`).
+
+        Args:
+            finished: tasks with the results of all their jobs.
+        """
+        if len(finished) < 2:
+            return
+        unknown: dict[str, dict[_ScoreKey, _Pair]] = {}
+        groups: list[tuple[_ScoreKey, ...]] = []
+        for task, pending in finished:
+            for metric, pairs in self._groups(task=task, pending=pending):
+                keys = _keys(metric=metric, pairs=pairs)
+                if keys and not self._are_found(metric=metric, keys=keys):
+                    unknown.setdefault(metric, {}).update(zip(keys, pairs, strict=True))
+                    groups.append(keys)
+        for metric, pairs_by_key in unknown.items():
+            items = list(pairs_by_key.items())
+            for start in range(0, len(items), PAIRS_AT_ONCE):
+                with suppress(*SCORER_FAILURES):
+                    self._compute(metric=metric, pairs=dict(items[start : start + PAIRS_AT_ONCE]))
+        self._missing.update(keys for keys in groups if all(key in self._known_scores for key in keys))
+
+    def _groups(self, *, task: Task, pending: Pending) -> Iterator[tuple[str, list[_Pair]]]:
+        """For each answer of a task its metric and the pairs that `scored` looks up, of the plan and of the gold plan;
+        none if a sample failed or references are missing."""
+        results = pending.results(self._count)
+        if any(result.failure is not None for result in results):
+            return
+        try:
+            references = self.references(task=task, results=results, pending=pending)
+        except (*UNREADABLE, ObjectDamagedError):
+            return
+        for executed in (results, pending.gold_results(self._count)):
+            if any(result.failure is not None for result in executed):
+                continue
+            # A plan without steps has no answers. There may be no gold results.
+            answered = [pair for pair in zip(executed, references, strict=False) if pair[0].answers]
+            for n, answer in enumerate(task.answers):
+                yield answer.metric, [(result.answers[n], expected[n]) for result, expected in answered]
 
     def scored(
         self,
@@ -158,30 +210,40 @@ class ResultScorer:
         ]
         return list(zip(*by_answer, strict=True))
 
-    def _scores(self, *, metric: str, pairs: Sequence[tuple[ArtefactReference, ArtefactReference]]) -> list[float]:
+    def _scores(self, *, metric: str, pairs: Sequence[_Pair]) -> list[float]:
         """The score of each pair of answer and reference: known, stored, or computed and stored.
 
         A group is stored even if all its scores were known: another process may need this group first.
         """
-        keys = tuple((metric, answer.digest, reference.digest) for answer, reference in pairs)
-        if keys and keys not in self._stored:
+        keys = _keys(metric=metric, pairs=pairs)
+        if keys and not self._are_found(metric=metric, keys=keys):
+            self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
             facts = self._scorer_facts(metric)
-            digests = [(answer, reference) for _, answer, reference in keys]
-            stored = None if facts is None else stored_scores(store=self._engine.store, facts=facts, pairs=digests)
-            if stored is not None:
-                self._known_scores.update(zip(keys, stored, strict=True))
-            else:
-                self._compute(metric=metric, pairs=dict(zip(keys, pairs, strict=True)))
-                if facts is not None:
-                    computed = [self._known_scores[key] for key in keys]
-                    store_scores(store=self._engine.store, facts=facts, pairs=digests, scores=computed)
             if facts is not None:
+                computed = [self._known_scores[key] for key in keys]
+                store_scores(store=self._engine.store, facts=facts, pairs=_digests(keys), scores=computed)
                 self._stored.add(keys)
+            self._missing.discard(keys)
         scores = [self._known_scores[key] for key in keys]
         if len(self._known_scores) > _SCORES_KEPT:
             self._known_scores.clear()
             self._stored.clear()
+            self._missing.clear()
         return scores
+
+    def _are_found(self, *, metric: str, keys: tuple[_ScoreKey, ...]) -> bool:
+        """Whether the scores of a group are in the store. Then they are known afterwards."""
+        if keys in self._stored:
+            return True
+        facts = None if keys in self._missing else self._scorer_facts(metric)
+        if facts is None:
+            return False
+        stored = stored_scores(store=self._engine.store, facts=facts, pairs=_digests(keys))
+        if stored is None:
+            return False
+        self._known_scores.update(zip(keys, stored, strict=True))
+        self._stored.add(keys)
+        return True
 
     def _scorer_facts(self, metric: str) -> Mapping[str, JsonValue] | None:
         """Everything that scores of a metric depend on besides the pair; None: they are not stored."""
@@ -193,9 +255,7 @@ class ResultScorer:
             # Loading the scorer reports this error.
             return None
 
-    def _compute(
-        self, *, metric: str, pairs: Mapping[tuple[str, str, str], tuple[ArtefactReference, ArtefactReference]]
-    ) -> None:
+    def _compute(self, *, metric: str, pairs: Mapping[_ScoreKey, _Pair]) -> None:
         """Score the pairs without a known score."""
         new = {key: pair for key, pair in pairs.items() if key not in self._known_scores}
         if not new:
@@ -210,6 +270,14 @@ class ResultScorer:
                 )
             scores = self._scorers[metric].score(outputs=outputs, references=references)
         self._known_scores.update(zip(new, rounded(scores), strict=True))
+
+
+def _keys(*, metric: str, pairs: Sequence[_Pair]) -> tuple[_ScoreKey, ...]:
+    return tuple((metric, answer.digest, reference.digest) for answer, reference in pairs)
+
+
+def _digests(keys: Sequence[_ScoreKey]) -> list[tuple[str, str]]:
+    return [(answer, reference) for _, answer, reference in keys]
 
 
 def agreement(*, plan: Plan, gold: Plan) -> dict[str, float]:

@@ -255,6 +255,40 @@ def test_fewer_data_points_are_the_first_ones_with_the_same_scores_and_no_furthe
     assert (whole.count, dict(whole.engine.calls)) == (4, called)
 
 
+class Counting(Equality):
+    """Notes how many pairs it compares at once. Crashes on white pictures, if it is to."""
+
+    def __init__(self, *, crashes=False):
+        self.pairs = []
+        self._crashes = crashes
+
+    def score(self, *, outputs, references):
+        self.pairs.append(len(outputs))
+        if self._crashes and any(isinstance(one, Image.Image) and one.size == (8, 8) for one in outputs):
+            raise RuntimeError("too large")
+        return super().score(outputs=outputs, references=references)
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_tasks_that_finish_together_are_scored_together(crashes, monkeypatch):
+    """A pair that crashes the scorer costs its own task only."""
+    scorer, alone = Counting(crashes=crashes), Counting(crashes=crashes)
+    gold, tasks = bundled_planner(name="gold", suite=SUITE), [GRAY_ONLY, LOW_ONLY, LABEL]
+    made, jobs = evaluator(scorer=scorer), []
+    list(made.collecting(jobs).run(planner=gold, tasks=tasks))
+    made.execute(jobs)
+    records = {record.task: without_timings(record) for record in made.run(planner=gold, tasks=tasks)}
+    by_task = evaluator(scorer=alone)
+    for task in tasks:
+        (record,) = by_task.run(planner=gold, tasks=[task])
+        assert records[task].outcome is record.outcome
+        assert records[task].score == record.score
+    assert alone.pairs == [2, 2, 2]
+    # Two metrics: pictures of two tasks, and texts of one.
+    assert scorer.pairs == ([4, 2, 2, 2] if crashes else [4, 2])
+    assert records[LOW_ONLY].outcome is (Outcome.INFRA_FAULT if crashes else Outcome.SCORED)
+
+
 def test_a_scorer_that_crashes_is_an_infra_fault():
     class Crash:
         def score(self, *, outputs, references):

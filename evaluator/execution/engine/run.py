@@ -88,8 +88,13 @@ class Engine:
         return self.artefacts.value(reference)
 
     def run(self, jobs: Iterable[Job]) -> Iterator[JobResult]:
-        """Execute the jobs and yield each when it is finished and everything that it names is written to the store. A
-        failing call does not stop others.
+        """As `run_together`, one result at a time."""
+        for results in self.run_together(jobs):
+            yield from results
+
+    def run_together(self, jobs: Iterable[Job]) -> Iterator[Sequence[JobResult]]:
+        """Execute the jobs and yield each when it is finished and everything that it names is written to the store,
+        with all others that are. A failing call does not stop others.
 
         May be abandoned at any point: executed steps are in the store, and the next run continues from there.
 
@@ -148,7 +153,8 @@ class _Run:
         steps = sum(len(state.job.plan.steps) for state in self._states)
         self._tracker = Tracker(frontier=self._frontier, steps=steps, jobs=self._open, listener=engine.listener)
 
-    def results(self) -> Iterator[JobResult]:
+    def results(self) -> Iterator[Sequence[JobResult]]:
+        """The finished jobs, with those that are finished at the same time."""
         states, self._states = self._states, []
         self._advance(states)
         del states
@@ -167,10 +173,13 @@ class _Run:
         if self._open:
             raise ValueError("a plan with a cycle was given to the engine")
 
-    def _written(self) -> Iterator[JobResult]:
-        """The finished jobs whose writes are complete."""
+    def _written(self) -> Iterator[Sequence[JobResult]]:
+        """The finished jobs whose writes are complete, if any."""
+        written: list[JobResult] = []
         while self._outbox and self._engine.store.written(self._outbox[0][0]):
-            yield self._outbox.popleft()[1]
+            written.append(self._outbox.popleft()[1])
+        if written:
+            yield written
 
     def _advance(self, states: Sequence[JobState]) -> None:
         """Start ready steps, and put finished jobs into the outbox."""

@@ -1,6 +1,7 @@
 """Validated inputs of items and parameters of experts, and batches of one size. Imports no torch."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -110,7 +111,7 @@ def in_buckets(
     rows: Sequence[Row],
     *,
     lengths: Sequence[int],
-    size: int,
+    size: int | Callable[[int], int],
     run: Callable[[list[Row], int], Sequence[Result]],
 ) -> list[Result]:
     """`in_batches` for each length, shortest first; results are in the order of the rows.
@@ -118,14 +119,20 @@ def in_buckets(
     Args:
         rows: the items.
         lengths: the padded length of each.
-        size: of a batch.
+        size: of a batch, or of a batch of a length.
         run: called with a full batch and its length.
     """
     results: dict[int, Result] = {}
     for length in sorted(set(lengths)):
         places = [place for place, other in enumerate(lengths) if other == length]
-        results |= zip(
-            places, in_batches([rows[place] for place in places], size=size, run=lambda batch: run(batch, length)),  # noqa: B023 - called at once
-            strict=True,
-        )  # fmt: skip
+        bucket = in_batches(
+            [rows[place] for place in places],
+            size=size if isinstance(size, int) else size(length),
+            run=partial(_run_bucket, run=run, length=length),
+        )
+        results |= zip(places, bucket, strict=True)
     return [results[place] for place in range(len(rows))]
+
+
+def _run_bucket(rows: list[Row], *, run: Callable[[list[Row], int], Sequence[Result]], length: int) -> Sequence[Result]:
+    return run(rows, length)

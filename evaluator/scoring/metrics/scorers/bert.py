@@ -2,18 +2,20 @@
 
 Source: OpenAGI, section 3.4 "Evaluation Metrics": the F1 of BERTScore (Zhang et al., ICLR 2020).
 
-Texts are encoded one by one, so that a score depends only on its pair. Embeddings of references are cached.
+Texts are encoded one by one, or in batches of fixed shapes that follow from each text's length, so that a score depends
+only on its pair. Embeddings of references are cached.
 """
 
 import hashlib
-from collections import defaultdict
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from evaluator.core.process import import_without_package
 from evaluator.core.values import Value
+from evaluator.execution.experts.inputs import in_buckets
 from evaluator.execution.experts.pretrained import load_pretrained
 from evaluator.execution.experts.profile import ScorerSpec
 from evaluator.scoring.metrics.scorers.base import require_pairs
@@ -25,6 +27,9 @@ _package = import_without_package("bert_score.utils")
 
 class BERTScore:
     """F1 of BERTScore (Zhang et al., ICLR 2020), through the `bert-score` package, without IDF weights or rescaling.
+
+    With the profile's `batch_size` 1, texts are encoded one by one. With a larger one, that many texts of 32 tokens,
+    more shorter or fewer longer ones share a batch, and are padded to the next multiple of 8 tokens.
 
     Token embeddings are (1, tokens, hidden) of the layer `num_layers`; the score is in [-1, 1] (in practice above 0)
     and 1 for equal texts, including empty or blank ones, such as the list of objects in an empty picture. An empty text
@@ -43,6 +48,7 @@ class BERTScore:
         longest = int(self._model.config.max_position_embeddings)
         self._tokenizer.model_max_length = min(self._tokenizer.model_max_length, longest)
         self._device = device
+        self._batch_size = spec.batch_size
         self._cache: EmbeddingCache[tuple[Tensor, Tensor, Tensor]] = EmbeddingCache()
 
     def score(self, *, outputs: Sequence[Value], references: Sequence[Value]) -> list[float]:
@@ -53,7 +59,7 @@ class BERTScore:
         by_digest = self._cache.all_of(
             digests=texts,
             references=[_digest(reference) for _, reference in pairs if reference],
-            compute=lambda new: [self._embed(texts[digest]) for digest in new],
+            compute=lambda new: self._embed([texts[digest] for digest in new]),
         )
         embeddings = {text: by_digest[digest] for digest, text in texts.items()}
         scores = {
@@ -63,14 +69,41 @@ class BERTScore:
         }
         return [scores.get(pair, float(pair[0] == pair[1])) for pair in pairs]
 
-    def _embed(self, text: str) -> tuple[Tensor, Tensor, Tensor]:
-        """Token embeddings, attention mask and weights of one text from `bert-score`."""
-        weights: defaultdict[int, float] = defaultdict(lambda: 1.0)
-        weights[self._tokenizer.cls_token_id] = weights[self._tokenizer.sep_token_id] = 0.0
-        embedding, mask, idf = _package.get_bert_embedding(
-            [text], self._model, self._tokenizer, weights, device=self._device
+    def _embed(self, texts: Sequence[str]) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """Token embeddings, attention mask and weights of each text, as `bert-score` compares them."""
+        rows: list[list[int]] = [_package.sent_encode(self._tokenizer, text) for text in texts]
+        if self._batch_size == 1:
+            return [embedding for row in rows for embedding in self._encoded([row], len(row))]
+        lengths = [min(-(-len(row) // _STEP) * _STEP, self._tokenizer.model_max_length) for row in rows]
+        return in_buckets(
+            rows,
+            lengths=lengths,
+            size=lambda length: max(1, self._batch_size * _USUAL // length),
+            run=self._encoded,
         )
-        return embedding.cpu(), mask.cpu(), idf
+
+    def _encoded(self, rows: Sequence[list[int]], length: int) -> list[tuple[Tensor, Tensor, Tensor]]:
+        """The embeddings of a batch, padded to `length` tokens."""
+        padding, without_weight = (
+            self._tokenizer.pad_token_id,
+            (self._tokenizer.cls_token_id, self._tokenizer.sep_token_id),
+        )
+        ids = torch.tensor([row + [padding] * (length - len(row)) for row in rows])
+        mask = torch.tensor([[1] * len(row) + [0] * (length - len(row)) for row in rows])
+        hidden = _package.bert_encode(self._model, ids.to(self._device), mask.to(self._device)).cpu()
+        return [
+            (
+                hidden[number : number + 1, : len(row)].clone(),
+                torch.ones((1, len(row)), dtype=torch.long),
+                torch.tensor([[0.0 if token in without_weight else 1.0 for token in row]]),
+            )
+            for number, row in enumerate(rows)
+        ]
+
+
+_STEP = 8
+_USUAL = 32
+"""Tokens of a text of which `batch_size` are encoded at once."""
 
 
 def _text(value: Value) -> str:

@@ -30,12 +30,11 @@ def test_a_score_is_the_cosine_of_the_embeddings_or_0(scorer):
     import torch
 
     images, texts = clean_images(count=4), TEXTS[:4]
-    model, processor = scorer._metric.model, scorer._metric.processor
     for image, text, score in zip(images, texts, scorer.score(outputs=images, references=texts), strict=True):
-        pixels = processor._images([image], return_tensors="pt")["pixel_values"]
-        words = processor._words([text], return_tensors="pt")
+        pixels = scorer._images([image], return_tensors="pt")["pixel_values"]
+        words = scorer._words([text], return_tensors="pt")
         with torch.no_grad():
-            output = model.clip(pixel_values=pixels, **words)
+            output = scorer._clip(pixel_values=pixels.to(scorer._clip.dtype), **words)
         cosine = (output.image_embeds * output.text_embeds).sum().item()
         assert score == pytest.approx(max(cosine, 0.0), abs=1e-5)
 

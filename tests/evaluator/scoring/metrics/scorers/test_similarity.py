@@ -1,3 +1,4 @@
+import dataclasses
 from collections import defaultdict
 
 import pytest
@@ -97,7 +98,6 @@ def test_an_unknown_scorer_is_refused():
 
 
 def test_a_scorer_checks_its_weights():
-    import dataclasses
     from types import MappingProxyType
 
     profile = load_profile("lilliput")
@@ -120,6 +120,29 @@ def test_bert_scores_are_those_of_the_package_to_the_last_bit(bert):
     expected = [greedy_cos_idf(*embedded(reference), *embedded(output))[2].item() for output, reference in pairs]
     outputs, references = ([pair[side] for pair in pairs] for side in (0, 1))
     assert bert.score(outputs=outputs, references=references) == expected
+
+
+def test_bert_scores_in_batches_are_those_one_by_one_and_do_not_depend_on_the_others(bert):
+    profile = load_profile("lilliput")
+    scorers = {**profile.scorers, "BERT": dataclasses.replace(profile.scorers["BERT"], batch_size=2)}
+    batched = load_scorer(name="BERT", profile=dataclasses.replace(profile, scorers=scorers))
+    shapes = []
+    original = batched._encoded
+    batched._encoded = lambda rows, length: shapes.append((len(rows), length)) or original(rows, length)
+    outputs = [
+        "red star",
+        "???",
+        "a blue ring on the grass",
+        "x " * 400,
+        "",
+        *(f"a ring {'near ' * n}" for n in range(9)),
+    ]
+    references = ["a green heart beside the water"] * len(outputs)
+    scores = batched.score(outputs=outputs, references=references)
+    assert scores == pytest.approx(bert.score(outputs=outputs, references=references), abs=1e-9)
+    assert [batched.score(outputs=[one], references=references[:1])[0] for one in outputs] == scores
+    assert all(rows * length <= 64 or rows == 1 for rows, length in shapes)
+    assert len({length for _, length in shapes}) > 2
 
 
 def test_images_of_different_sizes_can_be_compared(vit):
