@@ -40,6 +40,16 @@ class ExpertSpec:
     """Folder of a second checkpoint: the base model of a ControlNet, or the source of the tokenizer."""
     base_digest: str = ""
     """The `weights_digest` of that folder; empty if there is none."""
+    alone: tuple[str, ...] = ()
+    """Kinds of devices, such as `cuda`, on which a result depends on the item's position in a batch. There, items are
+    processed one by one."""
+    tolerance: float | None = None
+    """Largest difference of an output between devices of different classes, in [0, 1]; None if none is declared."""
+
+    def on(self, device: str) -> "ExpertSpec":
+        """The entry for a torch device: in batches of 1 on a kind of device in `alone`."""
+        size = 1 if device.partition(":")[0] in self.alone else self.batch_size
+        return replace(self, batch_size=size, uses=tuple(used.on(device) for used in self.uses))
 
     def facts(self) -> dict[str, JsonValue]:
         """Everything besides the inputs that determines the outputs, for digests."""

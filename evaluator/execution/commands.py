@@ -79,12 +79,17 @@ def show_profile(
             {"name": chosen.name, "digest": chosen.digest, "models": rows, "unavailable": dict(chosen.unavailable)}
         )
         return
-    table = Listing("role", "model", "revision", "licence", "precision", "MB", "weights")
+    table = Listing("role", "model", "revision", "licence", "precision", "batch", "tolerance", "MB", "weights")
     for row in rows:
         memory = "" if row["weights_bytes"] is None else f"{row['weights_bytes'] / 1e6:.0f}"
         revision = (row["revision"] or "") + (" (lock)" if row["pinned_by"] == "lock" else "")
         weights = _short(row["weights_digest"])
-        table.add_row(row["role"], row["model"], revision, row["licence"] or "", row["precision"], memory, weights)
+        batch = f"{row['batch_size']}" + "".join(f" (1 on {kind})" for kind in row["alone"])
+        tolerance = "" if row["tolerance"] is None else f"{row['tolerance']:g}"
+        table.add_row(
+            row["role"], row["model"], revision, row["licence"] or "", row["precision"], batch, tolerance, memory,
+            weights,
+        )  # fmt: skip
     table.show(out)
     for tool, why in chosen.unavailable.items():
         out.print(f"{tool}: no expert. {why}", markup=False, highlight=False)
@@ -101,6 +106,9 @@ def _model_json(spec: "ExpertSpec | ScorerSpec", *, role: str, precision: str, p
         "pinned_by": item and ("profile" if item.is_pinned else "lock"),
         "licence": item and item.licence,
         "precision": precision,
+        "batch_size": spec.batch_size,
+        "alone": list(getattr(spec, "alone", ())),
+        "tolerance": getattr(spec, "tolerance", None),
         "weights_bytes": item and item.values * _BYTES[precision],
         "weights_digest": _known(spec.weights_digest),
     }

@@ -23,7 +23,7 @@ class Experts(Protocol):
     """The experts of tools, as the engine uses them."""
 
     def spec(self, tool: str) -> ExpertSpec:
-        """The profile's entry for a tool; LookupError if there is none."""
+        """The profile's entry for a tool, with the batch size for the device; LookupError if there is none."""
         ...
 
     def expert(self, tool: str, *, batch_size: int | None = None) -> Expert:
@@ -99,13 +99,10 @@ class ExpertPool:
         if tool in self._specs:
             return self._specs[tool]
         try:
-            spec = self.profile.experts[tool]
-            # An entry without sizes for cards needs no look at the card.
-            sized = bool(spec.batch_sizes) or any(used.batch_sizes for used in spec.uses)
-            self._specs[tool] = spec.on_card(card_memory(self.device)) if sized else spec
-            return self._specs[tool]
+            spec = self._specs[tool] = for_device(self.profile.experts[tool], device=self.device)
         except KeyError:
             raise LookupError(f"profile {self.profile.name} has no expert for {tool}") from None
+        return spec
 
     def is_loaded(self, tool: str) -> bool:
         return tool in self._loaded
@@ -183,6 +180,13 @@ class ExpertPool:
     def _drop(self, tool: str) -> None:
         if self._loaded.pop(tool, None) is not None:
             release_memory(self.device)
+
+
+def for_device(spec: ExpertSpec, *, device: str) -> ExpertSpec:
+    """A profile's entry with the batch sizes for a torch device."""
+    # An entry without sizes for cards needs no look at the card.
+    sized = bool(spec.batch_sizes) or any(used.batch_sizes for used in spec.uses)
+    return (spec.on_card(card_memory(device)) if sized else spec).on(device)
 
 
 def _weights_size(spec: ExpertSpec) -> int:

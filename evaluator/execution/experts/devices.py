@@ -45,6 +45,29 @@ def card_memory(device: str) -> int:
     return int(import_without_collection("torch").cuda.get_device_properties(device).total_memory)
 
 
+def peak_bytes(device: str) -> int | None:
+    """The most bytes that tensors occupied on a CUDA device since `reset_peak`; None elsewhere."""
+    torch = sys.modules.get("torch")
+    if torch is None or not device.startswith("cuda"):
+        return None
+    return int(torch.cuda.max_memory_allocated(device))
+
+
+def reset_peak(device: str) -> None:
+    """Have `peak_bytes` count from now on."""
+    torch = sys.modules.get("torch")
+    if torch is not None and device.startswith("cuda") and torch.cuda.is_available():
+        torch.cuda.reset_peak_memory_stats(device)
+
+
+def free_bytes(device: str) -> dict[str, int]:
+    """`free` and `total` bytes of a CUDA device, other programs' included; empty elsewhere."""
+    if not device.startswith("cuda"):
+        return {}
+    free, total = import_without_collection("torch").cuda.mem_get_info(device)
+    return {"free": int(free), "total": int(total)}
+
+
 def release_memory(device: str) -> None:
     """Free unreferenced memory."""
     gc.collect()

@@ -19,6 +19,10 @@ A profile is a TOML file. The training command writes the lock file of its weigh
 An expert with `uses = ["TOOL"]` runs the expert of another tool. An expert with `base = "NAME"` needs a second
 checkpoint besides its `weights`. The table `[unavailable]` gives the reasons for tools without an expert.
 
+An expert with `alone = ["cuda"]` processes items one by one on devices of this kind, since its results depend there on
+the position in a batch. `tolerance` is the largest difference of its outputs, in [0, 1], between devices of different
+classes; `planarena doctor` checks both.
+
 A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
 `planarena profiles fetch` downloads. Before that, the profile is readable but has placeholder digests.
 """
@@ -48,6 +52,7 @@ from evaluator.execution.experts.weights import verify_weights
 
 PROFILES = Path(__file__).parent / "profiles"
 PRECISIONS = ("float32", "bfloat16", "float16")
+DEVICES = ("cpu", "cuda")
 
 
 NO_WEIGHTS = "none"
@@ -192,11 +197,17 @@ def _expert(
     *, tool: str, entries: Mapping[str, Mapping[str, Any]], weights: _Weights, precision: str | None
 ) -> ExpertSpec:
     entry = entries[tool]
-    known = {"id", "implementation", "weights", "batch_size", "batch_sizes", "precision", "parameters", "uses", "base"}
+    known = {"id", "implementation", "weights", "batch_size", "batch_sizes", "precision", "parameters", "uses", "base",
+             "alone", "tolerance"}  # fmt: skip
     _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
     chosen = precision or entry.get("precision", "float32")
     if chosen not in PRECISIONS:
         raise LookupError(f'expert "{tool}": there is no precision {chosen!r}; there are: {", ".join(PRECISIONS)}')
+    alone, tolerance = tuple(entry.get("alone", ())), entry.get("tolerance")
+    if unknown := sorted(set(alone) - {*DEVICES}):
+        raise LookupError(f'expert "{tool}": there is no device {unknown[0]!r}; there are: {", ".join(DEVICES)}')
+    if tolerance is not None and not 0 <= tolerance <= 1:
+        raise LookupError(f'expert "{tool}": tolerance must be in [0, 1], found {tolerance}')
     implementation = implementation_of(entry["implementation"])
     if implementation.is_rule == ("weights" in entry):
         needs = "works by rules and has no weights" if implementation.is_rule else "needs weights"
@@ -224,6 +235,8 @@ def _expert(
         ),
         base=weights.folder / entry["base"] if "base" in entry else None,
         base_digest=weights.digest(entry["base"]) if "base" in entry else "",
+        alone=alone,
+        tolerance=tolerance,
     )
 
 
@@ -263,7 +276,10 @@ def _digest(*, name: str, experts: Mapping[str, ExpertSpec], scorers: Mapping[st
     return canonical_json.digest(
         {
             "profile": name,
-            "experts": {tool: spec.facts() for tool, spec in experts.items()},
+            "experts": {
+                tool: spec.facts() | ({"alone": sorted(spec.alone)} if spec.alone else {})
+                for tool, spec in experts.items()
+            },
             "scorers": {
                 score: {
                     "id": spec.id,

@@ -106,8 +106,9 @@ def small_profile(profile: Profile) -> Profile:
     def small(spec: ExpertSpec) -> ExpertSpec:
         parameters = {name: _FEWER.get(name, value) for name, value in spec.parameters.items()}
         return replace(
-            spec, batch_size=min(spec.batch_size, _SMALL_BATCH), precision="float32", parameters=parameters,
-            uses=tuple(replace(used, batch_size=_SMALL_BATCH) for used in spec.uses),
+            spec, batch_size=min(spec.batch_size, _SMALL_BATCH), batch_sizes={}, precision="float32",
+            parameters=parameters,
+            uses=tuple(replace(used, batch_size=_SMALL_BATCH, batch_sizes={}) for used in spec.uses),
         )  # fmt: skip
 
     return replace(profile, experts={tool: small(spec) for tool, spec in profile.experts.items()})

@@ -252,3 +252,12 @@ def test_an_expert_that_cannot_be_loaded_costs_only_its_tool(error):
     assert sorted(result.answer is not None for result in results) == [False, False, False, False, True]
     assert experts.asked == 1
     assert "fake/invert could not be loaded" in next(r.failure.message for r in results if r.failure)
+
+
+def test_an_expert_that_depends_on_its_position_runs_alone_on_that_device_and_its_key_says_so():
+    declared = {"a": spec("a", batch_size=4, alone=("cuda",), uses=(spec("b", batch_size=8, alone=("cuda",)),))}
+    profile = Profile(name="fake", digest="fake", experts=declared, scorers={})
+    on_cpu, on_card = (ExpertPool(profile=profile, device=device).spec("a") for device in ("cpu", "cuda:1"))
+    assert (on_cpu.batch_size, on_cpu.uses[0].batch_size) == (4, 8)
+    assert (on_card.batch_size, on_card.uses[0].batch_size) == (1, 1)
+    assert on_cpu.facts() == declared["a"].facts() != on_card.facts()

@@ -170,3 +170,23 @@ def test_only_an_expert_of_the_profile_that_uses_no_other_can_be_used(copied, us
     change(copied, old='uses = ["object_detection"]', new=f'uses = ["{used}"]')
     with pytest.raises(ProfileError, match=f'uses "{used}", which {fault}'):
         load_profile("lilliput", folder=copied)
+
+
+def test_what_depends_on_the_batch_is_declared_and_part_of_the_digest_but_not_of_keys_elsewhere(copied):
+    before = load_profile("lilliput", folder=copied)
+    name, line = "Text to Image Generation", 'implementation = "stable-diffusion"\n'
+    assert name in before.experts
+    change(copied, old=line, new=line + 'alone = ["cuda"]\n')
+    declared = load_profile("lilliput", folder=copied)
+    assert declared.digest != before.digest
+    assert declared.experts[name].facts() == before.experts[name].facts()
+    assert declared.experts[name].on("cuda:0").batch_size == 1
+    change(copied, old='alone = ["cuda"]\n', new="tolerance = 0.1\n")
+    tolerant = load_profile("lilliput", folder=copied)
+    assert (tolerant.digest, tolerant.experts[name].tolerance) == (before.digest, 0.1)
+    change(copied, old="tolerance = 0.1", new="tolerance = 2")
+    with pytest.raises(ProfileError, match=r"tolerance must be in \[0, 1\], found 2"):
+        load_profile("lilliput", folder=copied)
+    change(copied, old="tolerance = 2", new='alone = ["tpu"]')
+    with pytest.raises(ProfileError, match="there is no device 'tpu'; there are: cpu, cuda"):
+        load_profile("lilliput", folder=copied)

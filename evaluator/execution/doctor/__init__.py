@@ -1,0 +1,1 @@
+"""`planarena doctor`: whether the experts of a profile load on a device, repeat, and stay within what it declares."""

@@ -1,0 +1,197 @@
+"""Examines an expert on a device: two runs, reversed order, one item alone and in company, and against a CPU."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import SequenceMatcher
+
+import numpy as np
+from PIL import Image as PillowImage
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.expert import Expert, ExpertSpec
+from evaluator.core.values import Boxes, Clip, Labels, Masks, Value, encode
+from evaluator.execution.doctor.inputs import item_for
+from evaluator.execution.engine.frontier import CRASHES, run_padded
+from evaluator.execution.engine.pool import for_device
+from evaluator.execution.experts.devices import allocated_bytes, peak_bytes, release_memory, reset_peak
+from evaluator.execution.experts.profile import load_expert
+
+Load = Callable[..., Expert]
+Outputs = Sequence[Mapping[str, Value]]
+_SHORT: Mapping[str, int] = {"steps": 4, "max_new_tokens": 16, "min_length": 4, "max_length": 40}
+"""In the place of larger parameters of a profile: they cost time and change nothing in how a network computes."""
+_COMPARED = 2
+"""Items that a CPU computes, too."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examination:
+    """What was found about one expert. Values that were not measured are None."""
+
+    tool: str
+    expert: str
+    batch_size: int
+    """On the device."""
+    load_seconds: float | None = None
+    """Including the verification of the weights."""
+    run_seconds: float | None = None
+    """Of the second full batch."""
+    weights_bytes: int | None = None
+    """Allocated on the device after loading; None on devices that do not count."""
+    peak_bytes: int | None = None
+    """Most that was allocated during the batches."""
+    repeatable: bool | None = None
+    """Whether two runs of one batch give equal bytes."""
+    position: bool | None = None
+    """Whether the reversed batch gives equal bytes. None for batches of one item."""
+    padding: bool | None = None
+    """Whether an item gives equal bytes alone and in company. None for batches of one item."""
+    difference: float | None = None
+    """Largest difference to a CPU, in [0, 1]."""
+    tolerance: float | None = None
+    """What the profile declares."""
+    problem: str = ""
+    """Why the expert could not be examined, or not completely, as a sentence."""
+
+    @property
+    def is_right(self) -> bool:
+        """Whether everything that was measured is as it must be, and as the profile declares."""
+        findings = (self.repeatable, self.position, self.padding)
+        within = self.difference is None or self.tolerance is None or self.difference <= self.tolerance
+        return not self.problem and False not in findings and within
+
+    def to_json(self) -> dict[str, JsonValue]:
+        return {**asdict(self), "is_right": self.is_right}
+
+
+def shortened(spec: ExpertSpec) -> ExpertSpec:
+    """The entry with few steps and short answers."""
+    parameters = {
+        name: min(value, _SHORT[name]) if name in _SHORT and isinstance(value, int) else value
+        for name, value in spec.parameters.items()
+    }
+    return replace(spec, parameters=parameters)
+
+
+def examine(*, spec: ExpertSpec, device: str, with_cpu: bool, load: Load = load_expert) -> Examination:
+    """Load an expert and run it on made-up inputs.
+
+    Args:
+        spec: its entry in the profile.
+        device: torch device.
+        with_cpu: also load it on a CPU and compare the outputs.
+        load: loads an expert from `spec` and `device`.
+    """
+    there = for_device(spec, device=device)
+    result = Examination(
+        tool=spec.tool, expert=spec.id, batch_size=there.batch_size, tolerance=spec.tolerance
+    )  # fmt: skip
+    try:
+        result, outputs = _on_device(result, spec=there, device=device, load=load)
+    except CRASHES as error:
+        return replace(result, problem=f"{type(error).__name__}: {error}")
+    finally:
+        release_memory(device)
+    if not with_cpu or device.partition(":")[0] == "cpu":
+        return result
+    try:
+        cpu = _on_cpu(spec=spec, load=load)
+    except CRASHES as error:
+        return replace(result, problem=f"on the CPU, {type(error).__name__}: {error}")
+    return replace(result, difference=max(_difference(one, other) for one, other in zip(outputs, cpu, strict=False)))
+
+
+def _on_device(result: Examination, *, spec: ExpertSpec, device: str, load: Load) -> tuple[Examination, Outputs]:
+    before, began = allocated_bytes(device), time.perf_counter()
+    expert = load(spec=spec, device=device)
+    loaded, after = time.perf_counter() - began, allocated_bytes(device)
+    reset_peak(device)
+    items = [item_for(spec.tool, number=number) for number in range(spec.batch_size)]
+    first = _run(expert, spec=spec, items=items)
+    began = time.perf_counter()
+    second = _run(expert, spec=spec, items=items)
+    result = replace(
+        result,
+        load_seconds=loaded,
+        run_seconds=time.perf_counter() - began,
+        weights_bytes=None if before is None or after is None else after - before,
+        repeatable=_bytes(first) == _bytes(second),
+    )
+    if spec.batch_size > 1:
+        numbers = range(spec.batch_size)
+        turned = _run(expert, spec=spec, items=items[::-1], seeds=[*numbers][::-1])[::-1]
+        lonely = _run(expert, spec=spec, items=items[:1])
+        result = replace(
+            result, position=_bytes(turned) == _bytes(first), padding=_bytes(lonely) == _bytes(first[:1])
+        )  # fmt: skip
+    return replace(result, peak_bytes=peak_bytes(device)), first
+
+
+def _on_cpu(*, spec: ExpertSpec, load: Load) -> Outputs:
+    """The outputs of the first items, one by one: on a CPU they do not depend on the batch."""
+    single = replace(spec, batch_size=1)
+    expert = load(spec=single, device="cpu")
+    numbers = range(min(_COMPARED, spec.batch_size))
+    items = [item_for(spec.tool, number=number) for number in numbers]
+    return [_run(expert, spec=single, items=[item], seeds=[n])[0] for n, item in zip(numbers, items, strict=True)]
+
+
+def _run(
+    expert: Expert, *, spec: ExpertSpec, items: Sequence[Mapping[str, Value]], seeds: Sequence[int] | None = None
+) -> Outputs:
+    chosen = range(len(items)) if seeds is None else seeds
+    return run_padded(expert=expert, spec=spec, size=spec.batch_size, items=items, seeds=[*chosen])
+
+
+def _bytes(outputs: Outputs) -> list[dict[str, bytes]]:
+    return [{name: encode(value).data for name, value in output.items()} for output in outputs]
+
+
+def _difference(first: Mapping[str, Value], second: Mapping[str, Value]) -> float:
+    """The largest difference of two outputs of an expert, in [0, 1]; 1 if they have other names."""
+    if first.keys() != second.keys():
+        return 1.0
+    return max((difference(value, second[name]) for name, value in first.items()), default=0.0)
+
+
+def difference(first: Value, second: Value) -> float:
+    """How much two values differ, in [0, 1].
+
+    Pictures and clips: mean of the absolute differences of their levels. Texts: share of letters outside the longest
+    common blocks. Labels: as texts. Boxes: largest shift relative to the picture, masks: 1 - IoU of their union. Values
+    of different kinds or sizes, or with other labels: 1.
+    """
+    match first, second:
+        case PillowImage.Image(), PillowImage.Image():
+            if first.size == second.size:
+                return _of_levels(np.asarray(first.convert("RGB")), np.asarray(second.convert("RGB")))
+        case Clip(), Clip():
+            if first.frames.shape == second.frames.shape:
+                return _of_levels(first.frames, second.frames)
+        case str(), str():
+            return _of_texts(first, second)
+        case Labels(), Labels():
+            return _of_texts(*(", ".join(item.name for item in value.items) for value in (first, second)))
+        case Boxes(), Boxes():
+            if [item.label for item in first.items] == [item.label for item in second.items]:
+                corners = [
+                    [(item.left, item.top, item.right, item.bottom) for item in value.items]
+                    for value in (first, second)
+                ]  # fmt: skip
+                shifts = np.abs(np.subtract(*map(np.array, corners)))
+                return min(float(shifts.max(initial=0.0)) / max(first.size), 1.0)
+        case Masks(), Masks():
+            if first.size == second.size:
+                one, other = first.union(), second.union()
+                together = int((one | other).sum())
+                return 1 - int((one & other).sum()) / together if together else 0.0
+    return 1.0
+
+
+def _of_levels(first: np.ndarray, second: np.ndarray) -> float:
+    return float(np.abs(first.astype(np.int16) - second.astype(np.int16)).mean()) / 255
+
+
+def _of_texts(first: str, second: str) -> float:
+    return 1 - SequenceMatcher(None, first, second, autojunk=False).ratio()
