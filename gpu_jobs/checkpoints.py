@@ -11,7 +11,7 @@ import psutil
 
 from evaluator.core.private_files import private_folder
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract import CheckpointPlanner, Lease
+from gpu_jobs.contract import CheckpointModel, Lease
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class CheckpointError(Exception):
 class Checkpoints(Protocol):
     """Source of unpacked checkpoints."""
 
-    def folder(self, lease: Lease, planner: CheckpointPlanner) -> Path:
+    def folder(self, lease: Lease, planner: CheckpointModel) -> Path:
         """The folder with the checkpoint's files.
 
         Raises:
@@ -58,7 +58,7 @@ class CheckpointCache:
             if not psutil.pid_exists(int(other.name)):
                 shutil.rmtree(other, ignore_errors=True)
 
-    def folder(self, lease: Lease, planner: CheckpointPlanner) -> Path:
+    def folder(self, lease: Lease, planner: CheckpointModel) -> Path:
         """See `Checkpoints.folder`."""
         from evaluator.sandbox.admission.checkpoint_zip import unpack
 
@@ -76,7 +76,7 @@ class CheckpointCache:
             shutil.rmtree(old, ignore_errors=True)
         return folder
 
-    def _download(self, *, lease: Lease, planner: CheckpointPlanner) -> Path:
+    def _download(self, *, lease: Lease, planner: CheckpointModel) -> Path:
         """The zip on disk, checked against the lease's digest."""
         private_folder(self._folder)
         archive = self._folder / f".{planner.digest}.zip"

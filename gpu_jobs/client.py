@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx
@@ -193,9 +194,11 @@ class ApiClient:
         response = self._attempt_call(lease, "GET", "seed/", patience=lease.expires_in)
         return Seed.model_validate_json(response.content)
 
-    def secret_header(self, lease: Lease) -> SecretHeader:
-        """The secret header of the attempt's planner, to be kept in memory only."""
-        response = self._attempt_call(lease, "GET", "secret-header/", patience=lease.expires_in)
+    def secret_header(self, lease: Lease, *, role: str = "") -> SecretHeader:
+        """The secret header of the attempt's planner, or of the model of one of its roles, to be kept in memory
+        only."""
+        path = f"secret-header/?{urlencode({'role': role})}" if role else "secret-header/"
+        response = self._attempt_call(lease, "GET", path, patience=lease.expires_in)
         return SecretHeader.model_validate_json(response.content)
 
     def heartbeat(self, lease: Lease, *, phase: Phase) -> None:

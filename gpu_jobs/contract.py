@@ -73,15 +73,14 @@ ChatApi = Literal["auto", "chat", "responses", "messages"]
 if the address ends with `/responses` or `/messages`, else Chat Completions."""
 
 
-class ChatPlanner(Message):
-    """A strategy with a language model behind a chat API."""
+class ChatModel(Message):
+    """A language model behind a chat API."""
 
     kind: Literal["chat"] = "chat"
     url: str
     """Base URL, as in `https://host/v1`."""
     model: str
     """Name of the model in requests."""
-    strategy: str
     timeout_seconds: float
     """Timeout of one try of a call."""
     api: ChatApi = "auto"
@@ -97,25 +96,54 @@ class ChatPlanner(Message):
     """As for `EndpointPlanner`."""
 
 
-class HubPlanner(Message):
-    """A strategy with a language model from a model hub."""
+class HubModel(Message):
+    """A language model from a model hub."""
 
     kind: Literal["hub"] = "hub"
     model_id: str
     """`ORG/NAME`."""
     commit: str
-    strategy: str
 
 
-class CheckpointPlanner(Message):
-    """A strategy with a language model that was uploaded as a zip."""
+class CheckpointModel(Message):
+    """A language model that was uploaded as a zip."""
 
     kind: Literal["checkpoint"] = "checkpoint"
     digest: Digest
     """SHA-256 of the zip."""
     bytes: int
     """Size of the zip."""
+
+
+class BundledModel(Message):
+    """A language model that is part of the evaluator."""
+
+    kind: Literal["bundled"] = "bundled"
+    name: str
+
+
+RoleModel = Annotated[ChatModel | HubModel | CheckpointModel | BundledModel, Field(discriminator="kind")]
+
+
+class StrategyPlanner(Message):
+    """A strategy with a language model."""
+
     strategy: str
+    """With its options, as in planners' names."""
+    roles: dict[str, RoleModel] = Field(default_factory=dict)
+    """Models of the strategy's roles that do not use the planner's."""
+
+
+class ChatPlanner(StrategyPlanner, ChatModel):
+    """A strategy with a language model behind a chat API."""
+
+
+class HubPlanner(StrategyPlanner, HubModel):
+    """A strategy with a language model from a model hub."""
+
+
+class CheckpointPlanner(StrategyPlanner, CheckpointModel):
+    """A strategy with a language model that was uploaded as a zip."""
 
 
 class GivenPlan(Message):

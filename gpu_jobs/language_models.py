@@ -1,8 +1,9 @@
-"""The language model of a worker's planner: one at a time, in a sandboxed process, reused for further leases."""
+"""The language models of a worker's planner, each in a sandboxed process and reused for further leases: one, or one for
+each role of its strategy."""
 
 import logging
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,20 +11,41 @@ from typing import TYPE_CHECKING, Any
 from evaluator.core.records import PlannerCall, Reason
 from evaluator.planners.language_models import ModelError, ModelUnusableError
 from gpu_jobs.checkpoints import CheckpointError, Checkpoints
-from gpu_jobs.contract import CheckpointPlanner, HubPlanner, Lease, Phase
+from gpu_jobs.contract import (
+    BundledModel,
+    ChatModel,
+    ChatPlanner,
+    CheckpointModel,
+    CheckpointPlanner,
+    HubModel,
+    HubPlanner,
+    Lease,
+    Phase,
+    RoleModel,
+)
 from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.model_server.client import NoServerFreeError
 from gpu_jobs.model_server.opening import Delivers, ModelOpener, OpenedModel, submitted_model_opener
-from gpu_jobs.planners import LeaseRefusedError, LeaseReturnedError
+from gpu_jobs.planners import (
+    Header,
+    HeldLease,
+    LeaseRefusedError,
+    LeaseReturnedError,
+    chat_model,
+    roles_of,
+    strategy_of_lease,
+    strategy_planner,
+)
 
 if TYPE_CHECKING:
+    from evaluator.core.language_model import LanguageModel
     from evaluator.core.planner import Planner, PlannerError, PlannerReply, PlannerRequest
     from evaluator.core.suites.base import Suite
 
 logger = logging.getLogger(__name__)
 
-ModelPlanner = HubPlanner | CheckpointPlanner
+LoadedModel = HubModel | CheckpointModel
 _LONGEST_PROBLEM = 600
 
 
@@ -61,56 +83,79 @@ class LanguageModels:
         self._device = device
         self._checkpoints = checkpoints
         self._hub = hub
-        self._name = ""
         self._opener = opener
-        self._model: OpenedModel | Problem | None = None
+        self._models: dict[str, OpenedModel | Problem] = {}
 
-    def planner(self, *, lease: Lease, message: ModelPlanner, suite: "Suite") -> "Planner":
-        """The planner of a lease: the strategy with its model, or without a model one that fails every task with the
-        reason. A failed download is retried for the next lease.
+    @contextmanager
+    def planner(self, *, lease: HeldLease, suite: "Suite") -> "Iterator[Planner]":
+        """The planner of a lease: the strategy with its models, or without one of them a planner that fails every task
+        with the reason. A failed download is retried for the next lease.
 
         Raises:
-            LeaseRefusedError: this worker does not know the strategy.
+            LeaseRefusedError: this worker does not know the strategy or one of its roles or models.
             LeaseReturnedError: no model server is free.
         """
-        from evaluator.planners.driving import strategy_planner_of
-        from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+        message = lease.planner
+        assert isinstance(message, ChatPlanner | HubPlanner | CheckpointPlanner)
+        entry = strategy_of_lease(message, suite=suite)
+        self._release_all_but(lease)
+        main = self._model_of(message, lease=lease, header=lease.header)
+        roles: dict[str, LanguageModel] = {}
+        for role, model in message.roles.items():
+            if not isinstance(main, Problem):
+                opened = self._model_of(model, lease=lease, header=lease.role_headers.get(role))
+                if isinstance(opened, Problem):
+                    main = Problem(opened.reason, f"Role {role}: {opened.sentence}")
+                else:
+                    roles[role] = opened
+        if isinstance(main, Problem):
+            yield UnavailablePlanner(name=f"{message.strategy}:{_name(message)}", problem=main)
+            return
+        with strategy_planner(entry, model=main, roles=roles) as planner:
+            yield planner
 
-        name = f"{message.strategy}:{_name(message)}"
-        try:
-            entry = strategy_of(name=name, suite=suite)
-        except PlannerNameError as error:
-            raise LeaseRefusedError(f"{error}.") from error
-        model = self._opened(lease=lease, message=message)
-        if isinstance(model, Problem):
-            return UnavailablePlanner(name=name, problem=model)
-        return strategy_planner_of(strategy=entry.strategy(with_model=True), model=model, name=name)
+    def _model_of(self, message: RoleModel, *, lease: HeldLease, header: Header) -> "LanguageModel | Problem":
+        if isinstance(message, ChatModel):
+            return chat_model(message, header)
+        if isinstance(message, BundledModel):
+            return _bundled_model(message, device=self._device)
+        return self._opened(lease=lease, message=message)
 
-    def _opened(self, *, lease: Lease, message: ModelPlanner) -> OpenedModel | Problem:
-        if self._model is None or self._name != _name(message) or _may_pass(self._model):
-            self._release()
-            self._name = _name(message)
-            self._model = self._load(lease=lease, message=message)
-        return self._model
+    def _opened(self, *, lease: Lease, message: LoadedModel) -> OpenedModel | Problem:
+        name = _name(message)
+        model = self._models.get(name)
+        if model is not None and _may_pass(model):
+            self._release(name)
+            model = None
+        if model is None:
+            model = self._models[name] = self._load(lease=lease, message=message)
+        return model
 
     def release_shared(self) -> None:
-        """Close the model if its server is shared with other workers, which may wait for it."""
+        """Close the models if their server is shared with other workers, which may wait for it."""
         if isinstance(self._opener, Delivers) and self._opener.is_shared:
-            self._release()
+            for name in list(self._models):
+                self._release(name)
 
-    def _release(self) -> None:
-        """Close the previous model: memory may not suffice for two."""
-        if self._model is not None and not isinstance(self._model, Problem):
-            self._model.close()
-        self._model = None
+    def _release_all_but(self, lease: Lease) -> None:
+        """Close the models that this lease does not need: memory may not suffice for them and its own."""
+        models = (lease.planner, *roles_of(lease).values())
+        needed = {_name(model) for model in models if isinstance(model, LoadedModel)}
+        for name in self._models.keys() - needed:
+            self._release(name)
 
-    def _load(self, *, lease: Lease, message: ModelPlanner) -> OpenedModel | Problem:
+    def _release(self, name: str) -> None:
+        model = self._models.pop(name)
+        if not isinstance(model, Problem):
+            model.close()
+
+    def _load(self, *, lease: Lease, message: LoadedModel) -> OpenedModel | Problem:
         from evaluator.sandbox.admission.rules import ModelRefusedError
 
         logger.info("loading the language model %s", _shown(message))
         folder: Path | None = None
         held: AbstractContextManager[Path | None] = nullcontext()
-        if self._cache is not None and isinstance(message, HubPlanner):
+        if self._cache is not None and isinstance(message, HubModel):
             held = self._cache.held(message.model_id)
         try:
             with held as cache:
@@ -122,7 +167,9 @@ class LanguageModels:
                 if isinstance(self._opener, Delivers):
                     self._opener.deliver(folder)
                 self._phase.enter(Phase.LOADING)
-                source: dict[str, Any] = message.model_dump(mode="json", exclude={"strategy", "bytes"})
+                source: dict[str, Any] = message.model_dump(
+                    mode="json", include={"kind", "model_id", "commit", "digest"}
+                )
                 return self._opener(folder, name=_name(message), device=self._device, source=source)
         except NoServerFreeError as error:
             # In a full cluster, pods may wait for days.
@@ -134,9 +181,9 @@ class LanguageModels:
         logger.warning("%s", problem.sentence)
         return problem
 
-    def _fetched(self, *, lease: Lease, message: ModelPlanner, cache: Path | None) -> Path:
+    def _fetched(self, *, lease: Lease, message: LoadedModel, cache: Path | None) -> Path:
         """The folder with the model's files."""
-        if isinstance(message, CheckpointPlanner):
+        if isinstance(message, CheckpointModel):
             if self._checkpoints is None:
                 raise LeaseRefusedError("this worker takes no uploaded checkpoints.")
             return self._checkpoints.folder(lease, message)
@@ -189,15 +236,29 @@ def _refuse_unfit(folder: Path) -> None:
         shards_named((folder / INDEX).read_bytes(), name=INDEX)
 
 
-def _name(message: ModelPlanner) -> str:
-    if isinstance(message, HubPlanner):
+def _bundled_model(message: BundledModel, *, device: str) -> "LanguageModel":
+    from evaluator.planners.language_models.choosing import ModelNameError, language_model
+    from evaluator.planners.language_models.shipped import is_shipped
+
+    if not is_shipped(message.name):
+        raise LeaseRefusedError(f"this worker has no language model {message.name}.")
+    try:
+        return language_model(message.name, device=device)
+    except ModelNameError as error:
+        raise LeaseRefusedError(str(error)) from error
+
+
+def _name(message: LoadedModel | ChatModel) -> str:
+    if isinstance(message, ChatModel):
+        return f"chat:{message.model}"
+    if isinstance(message, HubModel):
         return f"hf:{message.model_id}@{message.commit}"
     return f"checkpoint:{message.digest}"
 
 
-def _shown(message: ModelPlanner) -> str:
+def _shown(message: LoadedModel) -> str:
     """Short display name."""
-    if isinstance(message, HubPlanner):
+    if isinstance(message, HubModel):
         return f"{message.model_id}@{message.commit[:12]}"
     return f"checkpoint {message.digest[:12]}"
 

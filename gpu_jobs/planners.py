@@ -14,12 +14,22 @@ from evaluator.core.suites.sealed import SealedRequest
 from evaluator.network.secret_header import SecretHeader
 from gpu_jobs import contract
 from gpu_jobs.client import ApiClient
-from gpu_jobs.contract import BundledPlanner, ChatPlanner, EndpointPlanner, Lease, PlansPlanner
+from gpu_jobs.contract import (
+    BundledPlanner,
+    ChatModel,
+    EndpointPlanner,
+    Lease,
+    PlansPlanner,
+    RoleModel,
+    StrategyPlanner,
+)
 from gpu_jobs.contract import SecretHeader as SentHeader
 
 if TYPE_CHECKING:
+    from evaluator.core.language_model import LanguageModel
     from evaluator.core.planner import Planner
     from evaluator.core.suites.base import Suite
+    from evaluator.planners.strategies.registry import StrategyEntry
 
 Header = SentHeader | None
 _Kept = TypeVar("_Kept")
@@ -46,6 +56,12 @@ class HeldLease(Lease):
     """Requests of the hidden data that do not follow from the seed."""
     header: SentHeader | None = Field(default=None, exclude=True)
     """Secret header of the planner's endpoint."""
+    role_headers: dict[str, SentHeader] = Field(default_factory=dict, exclude=True)
+    """Secret headers of the models of roles."""
+
+    def headers(self) -> list[SentHeader]:
+        """All secret headers."""
+        return [*([self.header] if self.header else []), *self.role_headers.values()]
 
 
 def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
@@ -57,14 +73,30 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
         UnreachableError: the site could not be reached before the lease expired.
     """
     planner = lease.planner
-    needs_header = isinstance(planner, EndpointPlanner | ChatPlanner) and planner.has_header
+    needs_header = isinstance(planner, EndpointPlanner | ChatModel) and planner.has_header
     seed = client.seed(lease) if lease.needs_seed else None
     return HeldLease(
         **dict(lease),
         hidden_seed=None if seed is None else seed.seed,
         sealed=() if seed is None else tuple(map(_sealed, seed.sealed)),
         header=client.secret_header(lease) if needs_header else None,
+        role_headers={
+            role: client.secret_header(lease, role=role)
+            for role, model in roles_of(lease).items()
+            if isinstance(model, ChatModel) and model.has_header
+        },
     )
+
+
+def roles_of(lease: Lease) -> Mapping[str, RoleModel]:
+    """Models of the roles of a lease's planner."""
+    return lease.planner.roles if isinstance(lease.planner, StrategyPlanner) else {}
+
+
+def addresses_of(lease: Lease) -> list[str]:
+    """Addresses of the endpoints of a lease's planner, for redaction."""
+    models = (lease.planner, *roles_of(lease).values())
+    return [model.url for model in models if isinstance(model, EndpointPlanner | ChatModel)]
 
 
 def _sealed(sent: contract.SentSealedRequest) -> SealedRequest:
@@ -76,8 +108,8 @@ def secrets_of(lease: HeldLease) -> list[str]:
     secrets = [lease.token]
     if lease.hidden_seed is not None:
         secrets.append(lease.hidden_seed.get_secret_value())
-    if lease.header is not None:
-        secrets += SecretHeader(lease.header.name, lease.header.value.get_secret_value()).secrets()
+    for header in lease.headers():
+        secrets += SecretHeader(header.name, header.value.get_secret_value()).secrets()
     return secrets
 
 
@@ -117,13 +149,52 @@ def _endpoint(message: EndpointPlanner, suite: "Suite", header: Header) -> "Iter
         client.close()
 
 
-@contextmanager
-def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":
-    from evaluator.planners.breaker import UNREACHABLE_TASKS
-    from evaluator.planners.driving import UnfitModelError, strategy_planner_of
-    from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
-    from evaluator.planners.language_models.chat.parameters import KnownParameters
+def strategy_of_lease(message: StrategyPlanner, *, suite: "Suite") -> "StrategyEntry":
+    """The strategy of a planner, before its models are loaded.
+
+    Raises:
+        LeaseRefusedError: this worker does not know the strategy or one of its roles.
+    """
     from evaluator.planners.strategies.registry import PlannerNameError, strategy_of
+
+    try:
+        entry = strategy_of(name=f"{message.strategy}:MODEL", suite=suite)
+    except PlannerNameError as error:
+        raise LeaseRefusedError(f"{error}.") from error
+    if unknown := message.roles.keys() - {*entry.role_names}:
+        raise LeaseRefusedError(f"this worker knows no role {min(unknown)} of the strategy {entry.name}.")
+    return entry
+
+
+@contextmanager
+def strategy_planner(
+    entry: "StrategyEntry", *, model: "LanguageModel", roles: "Mapping[str, LanguageModel]"
+) -> "Iterator[Planner]":
+    """The planner of a strategy with its language models. Leaving the context closes connections, not the models.
+
+    Raises:
+        LeaseRefusedError: a model does not fit the strategy.
+    """
+    from evaluator.planners.driving import UnfitModelError, strategy_planner_of
+
+    others = (f"{role}={other.name}" for role, other in roles.items())
+    name = ",".join([f"{entry.full_name}:{model.name}", *others])
+    try:
+        planner = strategy_planner_of(strategy=entry.strategy(with_model=True), model=model, name=name, roles=roles)
+    except UnfitModelError as error:
+        raise LeaseRefusedError(f"{error}.") from error
+    try:
+        yield planner
+    finally:
+        planner.close()
+
+
+def chat_model(message: ChatModel, header: Header) -> "LanguageModel":
+    """The language model behind a chat API."""
+    from evaluator.planners.breaker import UNREACHABLE_TASKS
+    from evaluator.planners.language_models.chat.model import ChatModel as Model
+    from evaluator.planners.language_models.chat.model import ChatSettings
+    from evaluator.planners.language_models.chat.parameters import KnownParameters
 
     # The name must not contain the private address.
     name = f"chat:{message.model}"
@@ -136,17 +207,7 @@ def _chat(message: ChatPlanner, suite: "Suite", header: Header) -> "Iterator[Pla
     )  # fmt: skip
     # Without the key in the environment, which is the worker's.
     known = _of_process(KnownParameters)
-    model = ChatModel(settings, name=name, key=lambda: None, header=_header(header), known=known)
-    try:
-        entry = strategy_of(name=f"{message.strategy}:{name}", suite=suite)
-        strategy = entry.strategy(with_model=True)
-        planner = strategy_planner_of(strategy=strategy, model=model, name=f"{strategy.name}:{name}")
-    except (PlannerNameError, UnfitModelError) as error:
-        raise LeaseRefusedError(f"{error}.") from error
-    try:
-        yield planner
-    finally:
-        planner.close()
+    return Model(settings, name=name, key=lambda: None, header=_header(header), known=known)
 
 
 @cache
@@ -172,7 +233,6 @@ Opener = Callable[[Any, "Suite", Header], AbstractContextManager["Planner"]]
 OPENERS: Mapping[type, Opener] = {
     BundledPlanner: _bundled,
     EndpointPlanner: _endpoint,
-    ChatPlanner: _chat,
     PlansPlanner: _plans,
 }
 """Openers of planners without a language model on the worker."""

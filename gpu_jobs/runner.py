@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evaluator.core.records import ResultRecord
@@ -11,7 +11,7 @@ from evaluator.execution.engine.store import Store
 from evaluator.scoring.arbiters.base import ArbiterName
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import Checkpoints
-from gpu_jobs.contract import AgentPlanner, CheckpointPlanner, HubPlanner, Lease, Phase
+from gpu_jobs.contract import AgentPlanner, Lease, Phase, StrategyPlanner
 from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
@@ -125,8 +125,8 @@ class EvaluatorRunner:
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         message = lease.planner
-        if isinstance(message, HubPlanner | CheckpointPlanner):
-            return nullcontext(self._models.planner(lease=lease, message=message, suite=suite))
+        if isinstance(message, StrategyPlanner):
+            return self._models.planner(lease=lease, suite=suite)
         self._models.release_shared()
         return OPENERS[type(message)](message, suite, lease.header)
 

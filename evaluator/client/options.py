@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, cast, get_args
@@ -110,7 +111,12 @@ def plans_of_file(file: Path) -> dict[str, Any]:
 
 
 def header_of_options(
-    *, name: str, variable: str, remove: bool = False, environment: Mapping[str, str] = os.environ
+    *,
+    name: str,
+    variable: str,
+    remove: bool = False,
+    environment: Mapping[str, str] = os.environ,
+    option: str = "--header-value-env",
 ) -> dict[str, Any]:
     """The fields of the secret header. Its value comes from a variable, since command lines are visible to other users
     and stored in the shell's history.
@@ -125,7 +131,7 @@ def header_of_options(
     if variable and not name:
         raise UsageError("--header-value-env needs --header NAME")
     if variable and not environment.get(variable, ""):
-        raise UsageError(f"--header-value-env: the variable {variable} is not set")
+        raise UsageError(f"{option}: the variable {variable} is not set")
     return {"header_name": name, "header_value": environment[variable] if variable else ""}
 
 
@@ -203,6 +209,74 @@ def called_planner(*, url: str, chat_model: str, strategy: str) -> dict[str, Any
     if chat_model:
         return {"kind": "chat", "endpoint_url": url, "model_id": chat_model, "strategy": strategy}
     return {"kind": "endpoint", "endpoint_url": url}
+
+
+def given_options(texts: Sequence[str]) -> dict[str, Any] | None:
+    """The options of a strategy, of `NAME=VALUE`; the site checks them.
+
+    Raises:
+        UsageError: a text has another form, or an option comes twice.
+    """
+    options: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals or name in options:
+            raise UsageError(f"--option is NAME=VALUE, once for each option, not {text!r}")
+        options[name] = value
+    return options or None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenRoles:
+    """Models of a strategy's roles."""
+
+    fields: dict[str, dict[str, Any]] | None
+    """As the API accepts them."""
+    checkpoints: Sequence[Path] = ()
+    """Checkpoints to upload."""
+
+
+def given_roles(
+    texts: Sequence[str], *, headers: Sequence[str] = (), environment: Mapping[str, str] = os.environ
+) -> GivenRoles:
+    """The models of `ROLE=MODEL`, where MODEL is `chat:URL#MODEL`, `hf:ORG/NAME[@REVISION]`, a checkpoint `FILE.zip`,
+    or the name of a bundled model.
+
+    Args:
+        texts: the models.
+        headers: `ROLE=NAME:VARIABLE`, secret headers of chat endpoints.
+        environment: has the variables with the headers' values.
+
+    Raises:
+        UsageError: a text has another form, a role comes twice, or a variable or file is missing.
+    """
+    fields: dict[str, dict[str, Any]] = {}
+    checkpoints: list[Path] = []
+    for text in texts:
+        role, equals, model = text.partition("=")
+        if not role or not equals or not model or role in fields:
+            raise UsageError(f"--role is ROLE=MODEL, once for each role, not {text!r}")
+        kind, _, place = model.partition(":")
+        if kind == "chat" and place:
+            url, _, name = place.partition("#")
+            if not url or not name:
+                raise UsageError(f"--role {role}: a chat endpoint is chat:URL#MODEL, as in chat:https://host/v1#gpt-4o")
+            fields[role] = {"kind": "chat", "endpoint_url": url, "model_id": name}
+        elif kind == "hf" and place:
+            model_id, _, revision = place.partition("@")
+            fields[role] = {"kind": "hub", "model_id": model_id, "revision": revision}
+        elif model.endswith(".zip"):
+            checkpoints.append(Path(model))
+            fields[role] = {"kind": "checkpoint", "checkpoint_digest": _digest(Path(model))}
+        else:
+            fields[role] = {"kind": "bundled", "model_id": model}
+    for text in headers:
+        role, _, header = text.partition("=")
+        name, _, variable = header.partition(":")
+        if role not in fields or fields[role]["kind"] != "chat" or not name or not variable:
+            raise UsageError(f"--role-header is ROLE=NAME:VARIABLE of a role with a chat endpoint, not {text!r}")
+        fields[role] |= header_of_options(name=name, variable=variable, environment=environment, option="--role-header")
+    return GivenRoles(fields or None, checkpoints)
 
 
 def chosen_planner(

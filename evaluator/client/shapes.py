@@ -58,7 +58,12 @@ class PlannerEntry(BaseModel):
     checkpoint_digest: str = ""
     """For `checkpoint`: returned by `Client.upload_checkpoint`."""
     strategy: str = ""
-    """Name of the strategy that asks the language model."""
+    """Name of the strategy that asks the language model, as in `controlllm/adaptive`, or with options, as in
+    `controlllm/adaptive@2.5`."""
+    options: dict[str, Any] | None = None
+    """Options of the strategy that are not the default, by name."""
+    roles: dict[str, dict[str, Any]] | None = Field(default=None, repr=False)
+    """Models of the strategy's roles, by role: the `kind` of each, and the fields of that kind."""
     description: str = Field(default="", max_length=4000)
     """Text for the planner's pages."""
     model_name: str = Field(default="", max_length=200)

@@ -27,6 +27,8 @@ from evaluator.client.options import (
     chosen_visibility,
     client_of,
     entry_of,
+    given_options,
+    given_roles,
     header_of_options,
     parse_priority,
     parse_share,
@@ -147,6 +149,31 @@ def submit(
     chat_model: Annotated[
         str, typer.Option(metavar="NAME", help="Model that --chat is asked for.", rich_help_panel=STRATEGY)
     ] = "",
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Option of the strategy; may be repeated. planners list --json has them all.",
+            rich_help_panel=STRATEGY,
+        ),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=MODEL",
+            help="Model of a role of the strategy; may be repeated. chat:URL#MODEL, hf:ORG/NAME[@REV], FILE.zip or a "
+            "bundled model.",
+            rich_help_panel=STRATEGY,
+        ),
+    ] = None,
+    role_header: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=NAME:VAR",
+            help="Header that a role's chat endpoint requires, with its value in a variable.",
+            rich_help_panel=STRATEGY,
+        ),
+    ] = None,
     header: HeaderOption = "",
     header_value_env: HeaderVariableOption = "",
     planner_version: Annotated[
@@ -242,8 +269,9 @@ def submit(
         results_options = {"--fail-under": thresholds, "--junit": junit_out, "--summary": summary}
         if not wait_for_end and (needing := [option for option, value in results_options.items() if value]):
             raise UsageError(f"{' and '.join(needing)} need --wait, without which there is no result")
+        roles = given_roles(role or [], headers=role_header or [])
         entry = entry_of(
-            {"name": name}
+            {"name": name, "options": given_options(option or []), "roles": roles.fields}
             | entered
             | chosen_planner(
                 planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
@@ -258,9 +286,10 @@ def submit(
         )  # fmt: skip
         with client_of(url=url, patience=patience, needs_token=True) as client:
             remembered = Remembered(file=state_file(), url=url, new=new, key=idempotency_key)
-            if checkpoint is not None and not remembered.submission:
-                say(f"uploading {checkpoint}")
-                client.upload_checkpoint(checkpoint)
+            for file in [checkpoint, *roles.checkpoints] if not remembered.submission else []:
+                if file is not None:
+                    say(f"uploading {file}")
+                    client.upload_checkpoint(file)
             suites_of_site = _suites(client=client, new=new, thresholds=thresholds) if wait_for_end else {}
             submission = _enter(client=client, new=new, remembered=remembered)
             if wait_for_end:

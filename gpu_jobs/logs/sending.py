@@ -17,12 +17,10 @@ from gpu_jobs.contract import (
     LONGEST_LEVEL,
     LONGEST_LINE,
     MOST_LINES_PER_CALL,
-    ChatPlanner,
-    EndpointPlanner,
     LogLine,
     LogLines,
 )
-from gpu_jobs.planners import HeldLease, secrets_of
+from gpu_jobs.planners import HeldLease, addresses_of, secrets_of
 from gpu_jobs.redaction import Redactor
 
 _MOST_WAITING = 2000
@@ -39,15 +37,13 @@ class AttemptLog:
     ) -> None:
         """Args:
         client: the API.
-        lease: of the attempt; its secrets and its planner's address are redacted.
+        lease: of the attempt; its secrets and its planner's addresses are redacted.
         secrets: further texts to redact.
         every_seconds: interval of calls.
         """
-        planner = lease.planner
-        addresses = [planner.url] if isinstance(planner, EndpointPlanner | ChatPlanner) else []
         self._client = client
         self._lease = lease
-        self.redact = Redactor(secrets=[*secrets, *secrets_of(lease)], addresses=addresses)
+        self.redact = Redactor(secrets=[*secrets, *secrets_of(lease)], addresses=addresses_of(lease))
         self._collector = _Collector(self.redact)
         self._every = every_seconds
         self._first = 0

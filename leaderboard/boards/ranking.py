@@ -16,6 +16,7 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
      "usage": {"seconds": 1.4, "prompt_tokens": 812.0, "completion_tokens": 64.0,
                "cached_tokens": 640.0},                                                (what is known, per task)
      "model_name": "Qwen3-8B", "parameters": 8190735360, "open_weights": true,      (of the language model, if known)
+     "roles": {"decompose": "org/decomposer"},        (models of the strategy's roles that do not use that one, if any)
      "readable": {"mean": 0.95, "low": 0.9, "high": 0.98, "tasks": 120},        (of replies, if known)
      "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2,
               "cached_price": 0.01},                (US dollars per task, if known; the last only if it is declared)
@@ -127,6 +128,8 @@ class Entry(NamedTuple):
     """Name of the team it was submitted for, or empty."""
     run_by_owner: bool = False
     """Measured on its owner's self-hosted worker, and verified."""
+    roles: Mapping[str, str] = MappingProxyType({})
+    """Models of the strategy's roles that do not use the planner's, by role."""
     strategy: str = ""
     """The bundled strategy, optionally with its model after a colon; empty if unknown."""
     usage: Mapping[str, float] = MappingProxyType({})
@@ -136,11 +139,11 @@ class Entry(NamedTuple):
     model_name: str = ""
     """The language model; empty if unknown."""
     parameters: int | None = None
-    """Number of the language model's parameters."""
+    """Number of the language model's parameters, with those of the models of roles."""
     open_weights: bool | None = None
-    """Whether the language model's weights are public."""
+    """Whether the weights of the language model, and of the models of roles, are public."""
     prices: Prices | None = None
-    """If the owner declared them."""
+    """If the owner declared them, and no role has a model of its own, whose tokens cost something else."""
     declared: bool = False
     """Whether the owner declared the model facts and prices; otherwise they were read from the model."""
     runs: Runs | None = None
@@ -319,6 +322,7 @@ def _facts(entry: Entry) -> dict[str, Any]:
         "model_name": entry.model_name or None,
         "parameters": entry.parameters,
         "open_weights": entry.open_weights,
+        "roles": dict(entry.roles) or None,
         "cost": cost,
     }
     known = {name: fact for name, fact in facts.items() if fact is not None}

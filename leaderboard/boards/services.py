@@ -40,6 +40,7 @@ from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Conditions, Evaluation, EvaluationState, conditions_of_board, lock_board
 from leaderboard.evaluations.visibility import Reader, visible_evaluations
+from leaderboard.planners import roles
 from leaderboard.planners.kinds import KINDS
 from leaderboard.queue.publishing import Changed
 from leaderboard.reliability.columns import dimensions_of
@@ -214,6 +215,7 @@ class _Source(NamedTuple):
     submission__planner__owner__username: str
     submission__planner__bundled_name: str
     submission__planner__strategy: str
+    submission__planner__roles: Mapping[str, Mapping[str, Any]]
     submission__planner__model_name: str
     submission__planner__parameters: int | None
     submission__planner__open_weights: bool | None
@@ -235,6 +237,7 @@ def entry_of(evaluation: Evaluation) -> Entry:
 
 def _entry(source: _Source) -> Entry:
     finished = source.finished or source.state_since
+    models = source.submission__planner__roles
     return Entry(
         planner=source.submission__planner__name,
         kind=source.submission__planner__kind,
@@ -254,9 +257,12 @@ def _entry(source: _Source) -> Entry:
         reliability={} if source.own_worker_run else dimensions_of(source.reliability__figures__dimensions),
         asked=_asked(source),
         model_name=source.submission__planner__model_name,
-        parameters=source.submission__planner__parameters,
-        open_weights=source.submission__planner__open_weights,
-        prices=Prices.of(
+        parameters=roles.parameters_with(models, main=source.submission__planner__parameters),
+        open_weights=roles.are_open_with(models, main=source.submission__planner__open_weights),
+        roles=roles.model_names(models),
+        prices=None
+        if models
+        else Prices.of(
             prompt=source.submission__planner__prompt_price,
             completion=source.submission__planner__completion_price,
             cached=source.submission__planner__cached_price,

@@ -14,7 +14,7 @@ from django.db.models.functions import Now
 from evaluator.episodes.turns.environment import Bounds
 from gpu_jobs.contract import Phase
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation
-from leaderboard.planners.kinds import kind_of
+from leaderboard.planners import roles
 
 _CALL_TRIES = 4
 """A worker's tries per call of a planner's endpoint (`evaluator.planners.endpoint`, `gpu_jobs.planners`)."""
@@ -30,15 +30,15 @@ def allowances(*, evaluation: Evaluation, tasks: int) -> dict[str, int]:
         tasks: number of tasks of the attempt.
     """
     planner = evaluation.submission.planner
-    kind = kind_of(planner)
-    answer = max(settings.PLAN_SECONDS, kind.answer_seconds)
-    if kind.needs_network:
-        answer = max(answer, _CALL_TRIES * (planner.timeout_seconds + _CALL_PAUSE_SECONDS))
+    kinds = list(roles.kinds_of(planner))
+    answer = max(settings.PLAN_SECONDS, *(kind.answer_seconds for kind in kinds))
+    if any(kind.needs_network for kind in kinds):
+        answer = max(answer, _CALL_TRIES * (roles.longest_timeout(planner) + _CALL_PAUSE_SECONDS))
     seconds = {
         Phase.PREPARING: settings.PREPARE_SECONDS,
         Phase.PLANNING: settings.PREPARE_SECONDS + tasks * answer,
     }
-    if kind.loads_model:
+    if any(kind.loads_model for kind in kinds):
         seconds |= {Phase.FETCHING: settings.FETCH_SECONDS, Phase.LOADING: settings.LOAD_SECONDS}
         # The first answer of a model, perhaps to a canary, takes longest: kernels are compiled, weights paged in.
         seconds[Phase.PLANNING] += settings.LOAD_SECONDS

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.files.uploadedfile import TemporaryUploadedFile
 from django.core.files.uploadhandler import TemporaryFileUploadHandler
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Now
 
 from evaluator.core.private_files import private_folder
@@ -168,15 +168,20 @@ def remove_unnamed() -> int:
     for digest in checkpoint_store().digests():
         with transaction.atomic():
             lock_until_commit(Lock.CHECKPOINT_STORE)
-            planners = Planner.objects.filter(checkpoint_digest=digest, owner__deleted_at=None)
+            planners = Planner.objects.filter(uses_checkpoint(digest), owner__deleted_at=None)
             if not (CheckpointUpload.objects.filter(digest=digest).exists() or planners.exists()):
                 checkpoint_store().remove(digest)
                 count += 1
     return count
 
 
+def uses_checkpoint(digest: "str | OuterRef") -> Q:
+    """Condition: planners with this checkpoint, as their model or as that of a role."""
+    return Q(checkpoint_digest=digest) | Q(role_checkpoints__contains=[digest])
+
+
 def _unused(uploads: "QuerySet[CheckpointUpload]") -> "QuerySet[CheckpointUpload]":
-    of_planner = Planner.objects.filter(owner=OuterRef("owner"), checkpoint_digest=OuterRef("digest"))
+    of_planner = Planner.objects.filter(uses_checkpoint(OuterRef("digest")), owner=OuterRef("owner"))
     return uploads.filter(~Exists(of_planner))
 
 

@@ -5,6 +5,7 @@ from functools import reduce
 from operator import or_
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models.functions import Lower
 
@@ -73,8 +74,16 @@ class Planner(models.Model):
     """For `checkpoint`: SHA-256 of the zip."""
     plans_digest = models.CharField(max_length=64, blank=True)
     """For `plans`: digest of a `PlansFile` of the owner's."""
-    strategy = models.CharField(max_length=100, blank=True)
-    """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`)."""
+    strategy = models.CharField(max_length=500, blank=True)
+    """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`), with options
+    that are not the default: `arc-experts@samples=1`."""
+    roles = models.JSONField(default=dict, blank=True, db_default={})
+    """Models of the strategy's roles, by role: the fields of their kinds as entered, without secrets, and `facts` as
+    found (`roles.py`)."""
+    role_kinds = ArrayField(models.CharField(max_length=20), default=list, blank=True, db_default=[])
+    """Kinds of these models, for queries."""
+    role_checkpoints = ArrayField(models.CharField(max_length=64), default=list, blank=True, db_default=[])
+    """Digests of the checkpoints among them."""
     api = models.CharField(max_length=20, default="auto", db_default="auto")
     """For `chat`: the API (`gpu_jobs.contract.ChatApi`)."""
     reasoning_effort = models.CharField(max_length=20, blank=True, default="", db_default="")
@@ -126,6 +135,25 @@ class EndpointSecret(models.Model):
 
     def __str__(self) -> str:
         return f"{self.name} of {self.planner_id}"
+
+
+class RoleSecret(models.Model):
+    """The secret header of a chat endpoint that is the model of a role. `secret_headers.py` alone reads the value."""
+
+    planner = models.ForeignKey(Planner, on_delete=models.CASCADE, related_name="role_secrets")
+    role = models.CharField(max_length=40)
+    name = models.CharField(max_length=100)
+    sealed = models.TextField()
+    """As of `EndpointSecret`."""
+    ending = models.CharField(max_length=4, blank=True)
+    """The same."""
+    updated = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("planner", "role", name="one_header_per_planner_and_role")]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.role} of {self.planner_id}"
 
 
 class PlansFile(models.Model):

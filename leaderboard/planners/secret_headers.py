@@ -1,6 +1,7 @@
 """The secret header of an endpoint: stored encrypted, sent to live attempts only, never shown again."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.db import transaction
 from evaluator.network.secret_header import SecretHeader, problem_of_name, problem_of_value
 from leaderboard.people.models import User
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, REMOVE_HEADER, PlannerData
-from leaderboard.planners.models import EndpointSecret, Planner
+from leaderboard.planners.models import EndpointSecret, Planner, RoleSecret
 from leaderboard.platform.audit import record
 from leaderboard.platform.encryption import UnreadableSecretError, decrypt, encrypt
 from leaderboard.platform.models import Action
@@ -58,11 +59,12 @@ def check(data: PlannerData) -> Mapping[str, list[str]]:
     return errors
 
 
-def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, list[str]]:
-    """Errors if a name without a value does not match the header stored for this planner (None: a new planner)."""
+def check_kept(*, planner: Planner | None, data: PlannerData, role: str = "") -> Mapping[str, list[str]]:
+    """Errors if a name without a value does not match the header stored for this planner (None: a new planner), or for
+    one of its roles."""
     if not data[HEADER_NAME] or data[HEADER_VALUE]:
         return {}
-    kept = None if planner is None else kept_header(planner)
+    kept = None if planner is None else kept_header(planner, role=role)
     if kept is None:
         return {
             HEADER_VALUE.name: [f"Give the value of {data[HEADER_NAME]}; it is stored encrypted and never shown again."]
@@ -74,24 +76,30 @@ def check_kept(*, planner: Planner | None, data: PlannerData) -> Mapping[str, li
     return {}
 
 
-def keep(*, planner: Planner, data: PlannerData) -> None:
-    """Store, replace or delete the header as entered; without a header in the data nothing changes.
+def keep(*, planner: Planner, data: PlannerData, role: str = "") -> None:
+    """Store, replace or delete the header as entered, of the planner or of a role; without a header in the data nothing
+    changes.
 
     Raises:
         FieldErrors: a value is missing.
     """
-    if errors := check_kept(planner=planner, data=data):
+    if errors := check_kept(planner=planner, data=data, role=role):
         raise FieldErrors(errors)
     if data[REMOVE_HEADER]:
-        remove(planner)
+        remove(planner, role=role)
     elif data[HEADER_VALUE]:
         ending = data[HEADER_VALUE][-_ENDING:] if len(data[HEADER_VALUE]) >= _LONG_ENOUGH else ""
         fields = {"name": data[HEADER_NAME], "sealed": encrypt(data[HEADER_VALUE], purpose=PURPOSE), "ending": ending}
-        EndpointSecret.objects.update_or_create(planner=planner, defaults=fields)
+        if role:
+            RoleSecret.objects.update_or_create(planner=planner, role=role, defaults=fields)
+        else:
+            EndpointSecret.objects.update_or_create(planner=planner, defaults=fields)
 
 
-def remove(planner: Planner) -> bool:
+def remove(planner: Planner, *, role: str = "") -> bool:
     """Delete the header. False if there was none."""
+    if role:
+        return bool(RoleSecret.objects.filter(planner=planner, role=role).delete()[0])
     return bool(EndpointSecret.objects.filter(planner=planner).delete()[0])
 
 
@@ -123,19 +131,19 @@ def take_away(*, planner: Planner, by: User) -> bool:
     return gone
 
 
-def kept_header(planner: Planner) -> KeptHeader | None:
-    """The parts of the planner's header that may be shown; None if it has none."""
-    secret = _secret(planner)
+def kept_header(planner: Planner, *, role: str = "") -> KeptHeader | None:
+    """The parts of the header of a planner, or of a role, that may be shown; None if it has none."""
+    secret = _secret(planner, role=role)
     return None if secret is None else KeptHeader(name=secret.name, ending=secret.ending)
 
 
-def header_of(planner: Planner) -> SecretHeader | None:
-    """The header as it is sent; None if the planner has none.
+def header_of(planner: Planner, *, role: str = "") -> SecretHeader | None:
+    """The header as it is sent, of the planner or of a role; None if there is none.
 
     Raises:
         HeaderUnreadableError: no key of this site decrypts it.
     """
-    secret = _secret(planner)
+    secret = _secret(planner, role=role)
     if secret is None:
         return None
     try:
@@ -163,17 +171,27 @@ def header_to_send(*, planner: Planner | None, data: PlannerData) -> SecretHeade
         raise FieldErrors({HEADER_VALUE.name: [str(error)]}) from error
 
 
-def header_to_hide(planner: Planner) -> SecretHeader | None:
-    """The header whose value is removed from what workers send; None if there is none or it cannot be decrypted."""
+def headers_to_hide(planner: Planner) -> list[SecretHeader]:
+    """The headers whose values are removed from what workers send, without those that cannot be decrypted."""
+    found = []
+    for role in ("", *planner.roles):
+        with suppress(HeaderUnreadableError):
+            found.append(header_of(planner, role=role))
+    return [header for header in found if header is not None]
+
+
+def addresses_to_hide(planner: Planner) -> list[str]:
+    """The private addresses of the planner and of the models of its roles."""
+    of_roles = (model.get(ENDPOINT_URL.name, "") for model in planner.roles.values())
+    return [address for address in (planner.endpoint_url, *of_roles) if address]
+
+
+def _secret(planner: Planner, *, role: str = "") -> EndpointSecret | RoleSecret | None:
+    """The row; None if there is none. Lists join or prefetch it."""
+    if role:
+        kept = planner.role_secrets.all() if role in planner.roles else []
+        return next((secret for secret in kept if secret.role == role), None)
     if not planner.endpoint_url:
         return None
-    try:
-        return header_of(planner)
-    except HeaderUnreadableError:
-        return None
-
-
-def _secret(planner: Planner) -> EndpointSecret | None:
-    """The row; None if there is none. Lists join it."""
     secret: EndpointSecret | None = getattr(planner, "secret", None)
     return secret

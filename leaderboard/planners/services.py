@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 from django.db import IntegrityError, transaction
 
 from leaderboard.people.models import User
+from leaderboard.planners import roles
 from leaderboard.planners.data import (
     COMMON,
     DECLARED,
@@ -24,6 +25,7 @@ from leaderboard.planners.data import (
 )
 from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.base import Facts, Kind
+from leaderboard.planners.kinds.language_models import ROLES, STRATEGY
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
 from leaderboard.platform.fields import Field
 from leaderboard.platform.problems import FieldErrors
@@ -40,6 +42,8 @@ class ValidPlanner:
     owner: User
     data: PlannerData
     facts: Facts
+    roles: Mapping[str, Mapping[str, Any]]
+    """Models of roles with their facts, as they are stored."""
 
 
 def validate_planner(
@@ -58,7 +62,8 @@ def validate_planner(
     """
     if errors := planner_problems(owner=owner, data=data, suites=suites, besides=besides):
         raise FieldErrors(errors)
-    return ValidPlanner(owner=owner, data=data, facts=KINDS[data.kind].find_facts(data=data, owner=owner))
+    facts = KINDS[data.kind].find_facts(data=data, owner=owner)
+    return ValidPlanner(owner=owner, data=data, facts=facts, roles=roles.find(data=data, owner=owner, main=facts))
 
 
 def planner_problems(
@@ -70,6 +75,7 @@ def planner_problems(
         return found
     planner = find_planner(owner=owner, name=data[NAME])
     owned = KINDS[data.kind].check_owned(data=data, suites=suites, owner=owner, planner=planner)
+    owned |= roles.check_owned(data=data, owner=owner, planner=planner)
     return owned or check_name(data=data, planner=planner)
 
 
@@ -84,7 +90,7 @@ def check_planner(data: PlannerData) -> Errors:
     errors |= _foreign(data=data, kind=kind)
     if kind.declares and not errors:
         errors |= price_problems(data)
-    return {**errors, **kind.check(data)}
+    return {**errors, **kind.check(data), **roles.check(data)}
 
 
 def _foreign(*, data: PlannerData, kind: Kind) -> Errors:
@@ -105,11 +111,11 @@ def check_suites(*, data: PlannerData, suites: Sequence[str]) -> Errors:
 def check_name(*, data: PlannerData, planner: Planner | None) -> Errors:
     """Errors if the owner's planner of this name (None: none exists) has other values. Asks no other service."""
     kind = KINDS.get(data.kind)
-    if planner is None or kind is None:
+    if planner is None or kind is None or roles.check(data):
         return {}
     # Empty fields may be filled in from the facts.
     known = [field for field in _compared(data) if field in COMMON or field.is_given(data[field])]
-    wanted = _columns(data=data, facts=Facts())
+    wanted = _columns(data=data, facts=Facts(), models=roles.as_entered_in(data))
     differing = _differences(planner=planner, wanted=wanted, fields=known) or differing_declarations(
         planner=planner, data=data
     )
@@ -125,12 +131,13 @@ def enter_planner(valid: ValidPlanner) -> Planner:
     with transaction.atomic():
         planner = _found_or_made(valid)
         KINDS[valid.data.kind].entered(planner=planner, data=valid.data)
+        roles.keep_headers(planner=planner, data=valid.data)
     return planner
 
 
 def _found_or_made(valid: ValidPlanner) -> Planner:
     owner, data = valid.owner, valid.data
-    wanted = _columns(data=data, facts=valid.facts)
+    wanted = _columns(data=data, facts=valid.facts, models=valid.roles)
     found = find_planner(owner=owner, name=data[NAME])
     if found is None:
         try:
@@ -142,6 +149,8 @@ def _found_or_made(valid: ValidPlanner) -> Planner:
             if found is None:
                 raise
     differing = _differences(planner=found, wanted=wanted, fields=_compared(data))
+    if ROLES.noun not in differing and found.roles != wanted[ROLES.name]:
+        differing.append(ROLES.noun)
     if found.commit != wanted.get("commit", ""):
         differing.append("commit")
     if differing := differing + differing_declarations(planner=found, data=data):
@@ -157,9 +166,10 @@ def _another(planner: Planner, what: str) -> Errors:
 def data_of(planner: Planner) -> PlannerData:
     """The data with which a planner would be submitted again."""
     of_kind = {*KINDS[planner.kind].fields, *COMMON}
-    return PlannerData(
-        kind=planner.kind, values={field.name: getattr(planner, field.name) for field in _KEPT if field in of_kind}
-    )
+    values = {field.name: getattr(planner, field.name) for field in _KEPT if field in of_kind}
+    if planner.roles:
+        values[ROLES.name] = roles.as_entered(planner)
+    return PlannerData(kind=planner.kind, values=values)
 
 
 def find_planner(*, owner: User, name: str) -> Planner | None:
@@ -167,10 +177,12 @@ def find_planner(*, owner: User, name: str) -> Planner | None:
     return Planner.objects.filter(owner=owner, name__iexact=name.strip()).select_related("secret").first()
 
 
-def _columns(*, data: PlannerData, facts: Facts) -> dict[str, Any]:
+def _columns(*, data: PlannerData, facts: Facts, models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "kind": data.kind,
         **{field.name: field.clean(data[field]) for field in _KEPT},
+        STRATEGY.name: roles.full_strategy(data),
+        **roles.columns(models),
         # Facts take precedence: an omitted revision, for example, is one of them.
         **{name: value for name, value in asdict(facts).items() if value not in ("", None)},
     }
@@ -184,7 +196,14 @@ def _compared(data: PlannerData) -> list[Field[Any]]:
 
 def _differences(*, planner: Planner, wanted: Mapping[str, Any], fields: Sequence[Field[Any]]) -> list[str]:
     kind = ["kind"] if planner.kind != wanted["kind"] else []
-    return kind + [field.noun for field in fields if getattr(planner, field.name) != wanted[field.name]]
+    return kind + [field.noun for field in fields if not _is_same(planner, wanted=wanted, field=field)]
+
+
+def _is_same(planner: Planner, *, wanted: Mapping[str, Any], field: Field[Any]) -> bool:
+    if field is ROLES:
+        # Facts are compared where they are known.
+        return roles.as_entered(planner) == roles.without_facts(wanted[field.name])
+    return bool(getattr(planner, field.name) == wanted[field.name])
 
 
 _NAMED_BY_COMMIT = "revision"
@@ -196,11 +215,12 @@ def identity_of(planner: Planner) -> tuple[str, ...]:
 
     An endpoint is identified by its address without scheme, query and fragment, since other parameters may lead to the
     same planner; a chat endpoint by its address, model and strategy; a model of the hub by its repository, commit and
-    strategy; a checkpoint by its digest and strategy; a bundled planner by its name with all options; a plans file by
-    its digest. All agents of a submitter are one planner.
+    strategy; a checkpoint by its digest and strategy, each with the strategy's options and the models of its roles; a
+    bundled planner by its name with all options; a plans file by its digest. All agents of a submitter are one planner.
     """
     kind = PlannerKind(planner.kind)
-    return (kind.value, *(_written(planner, field=field) for field in NEEDED[kind] if field != _NAMED_BY_COMMIT))
+    needed = (_written(planner, field=field) for field in NEEDED[kind] if field != _NAMED_BY_COMMIT)
+    return (kind.value, *needed, *roles.identity(planner))
 
 
 def _written(planner: Planner, *, field: str) -> str:

@@ -316,6 +316,18 @@ class Json(Field[Any]):
         return serializers.JSONField(**common)
 
 
+@dataclass(frozen=True, eq=False)
+class Members(Json):
+    """Named values in an object; None: none. Pages ask for each by an input of its own."""
+
+    def clean(self, value: Any) -> Any:
+        """None instead of an empty object."""
+        return value or None
+
+    def _api_field(self, **common: Any) -> serializers.Field[Any, Any, Any, Any]:
+        return serializers.DictField(child=serializers.JSONField(), **common)
+
+
 def merged(lists: Sequence[Sequence[Field[Any]]]) -> tuple[Field[Any], ...]:
     """All fields of several lists once, each list's in its order where the lists agree."""
     found: list[Field[Any]] = []

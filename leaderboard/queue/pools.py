@@ -10,13 +10,15 @@ from django.db.models.functions import Coalesce
 from gpu_jobs.launchers.pools import Needs, Pool, Takes
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, Shard, ShardState
-from leaderboard.planners.kinds import KINDS, kind_of
+from leaderboard.planners.kinds import KINDS
+from leaderboard.planners.roles import kinds_of
 from leaderboard.queue.agents.turns import waits_for_agent
 
 MODEL_KINDS = tuple(name for name, kind in KINDS.items() if kind.loads_model)
 """Kinds of planners whose language model a model server loads."""
 _ENDPOINT_KINDS = tuple(name for name, kind in KINDS.items() if kind.needs_network and not kind.loads_model)
 _KIND = "submission__planner__kind__in"
+_ROLE_KINDS = "submission__planner__role_kinds__overlap"
 _EXECUTED = Q(suite__conditions__experts=True)
 _TAG = "@"
 
@@ -77,12 +79,22 @@ def without_pool() -> Q:
 
 def needs_of(evaluation: Evaluation) -> Needs:
     """What an evaluation requires of its pool. Reads its suite and planner."""
-    kind = kind_of(evaluation.submission.planner)
+    kinds = list(kinds_of(evaluation.submission.planner))
     return Needs(
         executed=evaluation.suite.runs_experts,
-        model=kind.loads_model,
-        endpoint=kind.needs_network and not kind.loads_model,
+        model=any(kind.loads_model for kind in kinds),
+        endpoint=any(kind.needs_network and not kind.loads_model for kind in kinds),
     )
+
+
+def _of_kinds(kinds: Sequence[str], *, path: str = "") -> Q:
+    """Condition: evaluations whose planner, or the model of one of its roles, is of one of these kinds.
+
+    Args:
+        kinds: names of kinds.
+        path: of the lookup, to the evaluation.
+    """
+    return Q(**{path + _KIND: kinds}) | Q(**{path + _ROLE_KINDS: list(kinds)})
 
 
 def _runs(pool: Pool) -> Q:
@@ -93,15 +105,14 @@ def _runs(pool: Pool) -> Q:
     if Takes.JUDGED not in pool.takes:
         condition &= _EXECUTED
     if not pool.endpoints:
-        condition &= ~Q(**{_KIND: _ENDPOINT_KINDS})
+        condition &= ~_of_kinds(_ENDPOINT_KINDS)
     if Takes.MODELS not in pool.takes:
-        condition &= ~Q(**{_KIND: MODEL_KINDS})
+        condition &= ~_of_kinds(MODEL_KINDS)
     return condition
 
 
 _ALL = 2**31 - 1
 """More shards than an evaluation can have."""
-_SHARD_KIND = "evaluation__submission__planner__kind__in"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +138,11 @@ def demand_of(pool: Pool) -> Demand:
     shards = Shard.objects.filter(evaluation__in=evaluations.values("pk")).exclude(state=ShardState.DONE)
     waits = shards.aggregate(
         due=Count("pk", filter=leasable),
-        models=Count("pk", filter=leasable & Q(**{_SHARD_KIND: MODEL_KINDS})),
+        models=Count("pk", filter=leasable & _of_kinds(MODEL_KINDS, path="evaluation__")),
         open=Count("pk"),
     )
     held = Attempt.objects.filter(state=AttemptState.LIVE, pool__contains=[tag_of(pool.name)]).aggregate(
-        shards=Count("pk"), models=Count("pk", filter=Q(**{f"shard__{_SHARD_KIND}": MODEL_KINDS}))
+        shards=Count("pk"), models=Count("pk", filter=_of_kinds(MODEL_KINDS, path="shard__evaluation__"))
     )
     return Demand(
         workers=min(pool.most, waits["due"] + held["shards"]),

@@ -17,7 +17,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, Submissi
 from leaderboard.evaluations.visibility import NotPossibleError, acted_on_by, done_count, is_public
 from leaderboard.people.models import User
 from leaderboard.people.teams import is_member
-from leaderboard.planners.kinds import kind_of
+from leaderboard.planners import roles
 from leaderboard.planners.services import check_planner, data_of
 from leaderboard.platform.audit import record
 from leaderboard.platform.models import Action
@@ -158,7 +158,7 @@ def rerun(evaluation: Evaluation, *, by: User, for_owner: bool = False) -> Submi
     was_public = is_public(first)
     submitter = first.submitted_by if for_owner else by
     own_worker = runs_on_own_worker(before.pk)
-    if own_worker and kind_of(first.planner).has_secret and submitter.pk != first.planner.owner_id:
+    if own_worker and roles.has_secret(first.planner) and submitter.pk != first.planner.owner_id:
         raise NotPossibleError(
             "Only the planner's owner can re-run this: it would run on your self-hosted worker, "
             "which would get data that only its owner may know."

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from evaluator.core.language_model import Ability, Completion
 from evaluator.core.suites.hidden import data_digest
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import episode_of
@@ -138,12 +139,13 @@ def test_the_model_stays_loaded_for_the_next_lease_and_gives_way_to_another(repo
         assert ends(runner, make_lease(TASK, "QA/1")) == [("planner_fault", "prompt_too_long")] * 2
     # The hub is away now.
     assert ends(runner, make_lease("QA/2")) == [("planner_fault", "prompt_too_long")]
-    first = runner._models._model
+    (first,) = runner._models._models.values()
     assert isinstance(first, RemoteModel)
     for _ in range(2):
         assert ends(runner, uploaded()) == [("planner_fault", "prompt_too_long")]
     assert folders.asked == [DIGEST]
-    assert runner._models._model is not first
+    assert first not in runner._models._models.values()
+    assert len(runner._models._models) == 1
 
 
 def test_a_hub_in_trouble_is_no_fault_of_the_planner(repository):
@@ -291,3 +293,64 @@ def test_a_runner_lets_a_shared_model_server_go_for_a_planner_without_a_model(tm
     again = runner._models._opened(lease=lease, message=lease.planner)
     runner.idle()
     assert again.closed == 1
+
+
+class OpenedModel:
+    """A model that answers with its own name."""
+
+    abilities = frozenset({Ability.GENERATE})
+    is_broken = False
+
+    def __init__(self, name):
+        self.name, self.closed, self.roles = name, False, []
+
+    def answer(self, calls):
+        self.roles += [call.role for call in calls]
+        return [Completion(text='{"thought": "", "score": 1}') for _ in calls]
+
+    def identity(self):
+        return {"name": self.name}
+
+    def close(self):
+        self.closed = True
+
+
+def test_each_role_is_asked_by_its_own_model_and_both_stay_loaded_for_the_next_lease(tmp_path):
+    pair = {digest: fill(tmp_path / digest) for digest in ("a", "b")}
+    opened = {}
+
+    def open_model(folder, *, name, device, source):
+        del folder, device
+        assert source.keys() == {"kind", "digest"}
+        opened[name] = OpenedModel(name)
+        return opened[name]
+
+    runner = runner_of(checkpoints=Folders(**pair, d=fill(tmp_path / "d")), opener=open_model)
+    planner = {
+        "kind": "checkpoint", "digest": "a" * 64, "bytes": 1, "strategy": "controlllm/beam",
+        "roles": {"decompose": {"kind": "checkpoint", "digest": "b" * 64, "bytes": 1}},
+    }  # fmt: skip
+    lease = HeldLease.model_validate({**make_lease().model_dump(), "planner": planner})
+    ends(runner, lease)
+    ends(runner, lease)
+    main, decomposer = (opened[f"checkpoint:{letter * 64}"] for letter in "ab")
+    assert len(opened) == 2
+    assert set(decomposer.roles) == {"decompose"}
+    assert "decompose" not in main.roles
+    ends(runner, uploaded())
+    assert main.closed
+    assert decomposer.closed
+    foreign = {**planner, "roles": {"ground": planner["roles"]["decompose"]}}
+    with pytest.raises(LeaseRefusedError, match="knows no role ground of the strategy controlllm/beam"):
+        ends(runner, HeldLease.model_validate({**lease.model_dump(), "planner": foreign}))
+
+
+def test_a_role_s_missing_model_fails_every_task_with_its_name(tmp_path):
+    folders = Folders(d=fill(tmp_path / "d"), b=CheckpointError("It was lost."))
+    runner = runner_of(checkpoints=folders, opener=lambda folder, *, name, device, source: OpenedModel(name))
+    lease = uploaded()
+    roles = {"decompose": {"kind": "checkpoint", "digest": "b" * 64, "bytes": 1}}
+    planner = {**lease.planner.model_dump(), "strategy": "controlllm/beam", "roles": roles}
+    (record,) = runner.run(HeldLease.model_validate({**lease.model_dump(), "planner": planner}))
+    assert record.reason == "model_unavailable"
+    assert record.reason_text.startswith("Role decompose: It was lost.")

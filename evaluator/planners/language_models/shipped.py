@@ -20,6 +20,11 @@ def shipped_modules() -> tuple[str, ...]:
     return tuple(f"{LUMOS}/{module}" for module in LUMOS_MODULES)
 
 
+def is_shipped(name: str) -> bool:
+    """Whether a language model of this name comes with PlanArena."""
+    return name in (*shipped_names(), *shipped_modules())
+
+
 def shipped_folder(name: str) -> Path:
     """The folder of `lilliput-planner`, `lilliput-planner/VARIANT` or `lilliput-lumos/MODULE`.
 

@@ -10,6 +10,7 @@ from django.db import connection
 from psycopg.types.json import Jsonb
 
 from evaluator.core import canonical_json
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import Outcome, ResultRecord
 from evaluator.core.storable import keepable_text, unkeepable
 from evaluator.core.values import Artefact, MediaType
@@ -25,7 +26,7 @@ from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.results.figures import arbiter_words
 from leaderboard.evaluations.results.records import episodes_of, plan_summary, problem_of, seconds_of, usage_fields
 from leaderboard.evaluations.states import NewResult, announce, note_progress
-from leaderboard.planners.secret_headers import header_to_hide
+from leaderboard.planners.secret_headers import addresses_to_hide, headers_to_hide
 from leaderboard.platform.hooks import Hook
 from leaderboard.platform.problems import FieldErrors, ProblemError
 from leaderboard.platform.secret_keys import known_secrets
@@ -109,12 +110,12 @@ def take_in(
     """
     shard = attempt.shard
     evaluation = shard.evaluation
-    url = evaluation.submission.planner.endpoint_url
-    header = header_to_hide(evaluation.submission.planner)
+    planner = evaluation.submission.planner
+    headers, addresses = headers_to_hide(planner), addresses_to_hide(planner)
     # The worker has redacted them, too, but a model that obtained the site's secrets could leak them in a plan.
     redactor = Redactor(secrets=[*known_secrets(), *seeds_to_hide(evaluation), credential])
-    records = [without_secret(record=redactor.in_record(record), header=header) for record in records]
-    records = [without_address(record=record, url=url) for record in records]
+    records = [without_secrets(record=redactor.in_record(record), headers=headers) for record in records]
+    records = [without_addresses(record=record, addresses=addresses) for record in records]
     _check(records=records, evaluation=evaluation, tasks=frozenset(shard.task_keys))
     if missing := store.lacking(sorted({artefact.digest for record in records for artefact in record.artefacts()})):
         raise ObjectsMissingError(missing)
@@ -229,18 +230,20 @@ def _insert(
     return [record for record in records if record.task in new]
 
 
-def without_secret(*, record: ResultRecord, header: SecretHeader | None) -> ResultRecord:
-    """The record without the secret header of its planner, in case the worker has not removed it."""
-    if header is None:
+def without_secrets(*, record: ResultRecord, headers: Sequence[SecretHeader]) -> ResultRecord:
+    """The record without the secret headers of its planner, in case the worker has not removed them."""
+    if not headers:
         return record
-    original = record.model_dump(mode="json")
-    redacted = header.taken_out_of_json(original)
+    original: JsonValue = record.model_dump(mode="json")
+    redacted = original
+    for header in headers:
+        redacted = header.taken_out_of_json(redacted)
     return record if redacted == original else ResultRecord.model_validate(redacted)
 
 
-def without_address(*, record: ResultRecord, url: str) -> ResultRecord:
-    """The record without the planner's address in its reason: records are public, addresses are not."""
-    text = Redactor(addresses=[url]).without_addresses(record.reason_text)
+def without_addresses(*, record: ResultRecord, addresses: Sequence[str]) -> ResultRecord:
+    """The record without the planner's addresses in its reason: records are public, addresses are not."""
+    text = Redactor(addresses=addresses).without_addresses(record.reason_text)
     return record if text == record.reason_text else record.model_copy(update={"reason_text": text})
 
 

@@ -35,7 +35,7 @@ from leaderboard.people import teams
 from leaderboard.people.credentials import end_all
 from leaderboard.people.models import Erasure, Invitation, Mails, User, lock_owner
 from leaderboard.planners.checkpoints import remove_unnamed
-from leaderboard.planners.models import CheckpointUpload, EndpointSecret, Planner, PlansFile
+from leaderboard.planners.models import CheckpointUpload, EndpointSecret, Planner, PlansFile, RoleSecret
 from leaderboard.platform.audit import pseudonymise, record
 from leaderboard.platform.models import Action
 from leaderboard.queue.models import AttemptLog, WorkerToken
@@ -155,6 +155,7 @@ def _delete_rows(user: User) -> None:
     # Attempts refer to their tokens.
     WorkerToken.objects.filter(owner=user).update(name="deleted")
     EndpointSecret.objects.filter(planner__owner=user).delete()
+    RoleSecret.objects.filter(planner__owner=user).delete()
     Planner.objects.filter(owner=user).exclude(endpoint_url="").update(endpoint_url=NO_ADDRESS)
     Planner.objects.filter(owner=user).update(description="")
     PlansFile.objects.filter(owner=user).delete()

@@ -83,7 +83,9 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
         "webhooks": _rows(
             Webhook.objects.filter(owner=user), _fields("id", "url", "active", "failures", "failing_since", "created")
         ),
-        "planners": _rows(Planner.objects.filter(owner=user).select_related("secret"), _planner),
+        "planners": _rows(
+            Planner.objects.filter(owner=user).select_related("secret").prefetch_related("role_secrets"), _planner
+        ),
         "checkpoints": _rows(
             CheckpointUpload.objects.filter(owner=user),
             _fields("digest", "bytes", "architecture", "parameters", "weights_bytes", "created"),
@@ -147,7 +149,11 @@ def _planner(planner: Planner) -> Row:
     names = [field.name for field in Planner._meta.fields if field.name != "owner"]
     secret = getattr(planner, "secret", None)
     header = {"name": secret.name, "ending": secret.ending, "updated": secret.updated} if secret else None
-    return {**{name: getattr(planner, name) for name in names}, "secret_header": header}
+    of_roles = [
+        {"role": one.role, "name": one.name, "ending": one.ending, "updated": one.updated}
+        for one in planner.role_secrets.all()
+    ]
+    return {**{name: getattr(planner, name) for name in names}, "secret_header": header, "role_headers": of_roles}
 
 
 def _plan(plan: FilePlan) -> Row:

@@ -1,16 +1,18 @@
 """The interface of a kind of planner. Services, queue, API and pages use it instead of comparing names of kinds."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django import forms
 
-from gpu_jobs.contract import LeasedPlanner
+from evaluator.planners.strategies.registry import StrategyEntry
+from gpu_jobs.contract import BundledModel, ChatModel, CheckpointModel, HubModel, LeasedPlanner, RoleModel
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners.data import DECLARED, Errors, PlannerData
+from leaderboard.planners.kinds.language_models import OPTIONS, ROLES, STRATEGY
 from leaderboard.planners.models import Planner, PlannerKind
 from leaderboard.platform.fields import Field
 
@@ -94,6 +96,10 @@ class Kind(ABC):
         """Why planners of this kind cannot be evaluated on a suite, as a sentence; empty: they can. No queries."""
         return ""
 
+    def strategies(self) -> Mapping[str, StrategyEntry]:
+        """The strategies that it can be submitted with, by name; none for planners without a strategy."""
+        return {}
+
     def fit_form(self, fields: dict[str, forms.Field]) -> None:  # noqa: B027 - most need nothing
         """Adapt shared fields to this kind's form: help, placeholders, choices, or removal."""
 
@@ -135,6 +141,33 @@ class Kind(ABC):
         Raises:
             FieldErrors: something is missing.
         """
+
+    role_message: ClassVar[type[ChatModel] | type[HubModel] | type[CheckpointModel] | type[BundledModel] | None] = None
+    """Its language model in a lease, if that can be the model of a role of a strategy; None: it cannot."""
+    role_noun: ClassVar[str] = ""
+    """Such a model with article, at the beginning of a sentence; empty: as `noun`."""
+
+    @property
+    def role_fields(self) -> tuple[Field[Any], ...]:
+        """The fields of such a model."""
+        return tuple(field for field in self.fields if field not in (STRATEGY, OPTIONS, ROLES, *DECLARED))
+
+    def check_role(self, data: PlannerData) -> Errors:
+        """See `check`; of the model of a role."""
+        return self.check(data)
+
+    def find_role_facts(self, *, data: PlannerData, owner: User) -> Facts:
+        """See `find_facts`; about the model of a role."""
+        return self.find_facts(data=data, owner=owner)
+
+    def lease_role(self, planner: Planner) -> RoleModel:
+        """The model of a role in a lease.
+
+        Args:
+            planner: a planner with this model, which is not stored.
+        """
+        assert self.role_message is not None
+        return self.role_message.model_validate(self.lease(planner=planner, tasks=()).model_dump())
 
     @abstractmethod
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> LeasedPlanner:

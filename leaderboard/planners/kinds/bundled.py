@@ -2,19 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from django import forms
 
-from evaluator.planners.language_models.shipped import shipped_folder
+from evaluator.planners.language_models.shipped import shipped_folder, shipped_modules, shipped_names
 from evaluator.planners.named import OfflinePlanner, offline_planners, samples_replies
 from evaluator.planners.strategies.registry import split_name, split_roles, strategies
 from evaluator.sandbox.admission.safetensors_headers import file_header
-from gpu_jobs.contract import BundledPlanner
+from gpu_jobs.contract import BundledModel, BundledPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
+from leaderboard.planners.kinds.language_models import MODEL_ID
 from leaderboard.planners.models import Planner, PlannerKind
-from leaderboard.platform.fields import Choice
+from leaderboard.platform.fields import Choice, Field
 
 BUNDLED_PLANNERS: Mapping[str, str] = {name: planner.description for name, planner in offline_planners().items()}
 """Descriptions of the bundled planners by name."""
@@ -44,6 +46,8 @@ class BundledKind(Kind):
     """Needs no canary: it is part of this release, always reachable, and follows the protocol."""
 
     kind = PlannerKind.BUNDLED
+    role_message = BundledModel
+    role_noun = "A bundled model"
     noun = "A bundled planner"
     choice = "A planner that comes with PlanArena"
     card = "For a first try: an anchor of every board, or a strategy with the bundled language model."
@@ -59,6 +63,20 @@ class BundledKind(Kind):
         if data[BUNDLED_NAME] in BUNDLED_PLANNERS:
             return {}
         return {BUNDLED_NAME.name: [f"Choose one of {', '.join(BUNDLED_PLANNERS)}."]}
+
+    @property
+    def role_fields(self) -> tuple[Field[Any], ...]:
+        return (MODEL_ID,)
+
+    def check_role(self, data: PlannerData) -> Errors:
+        known = (*shipped_names(), *shipped_modules())
+        return {} if data[MODEL_ID] in known else {MODEL_ID.name: [f"Choose one of {', '.join(known)}."]}
+
+    def find_role_facts(self, *, data: PlannerData, owner: User) -> Facts:  # noqa: ARG002 - open to everyone
+        return _facts_of_shipped(data[MODEL_ID])
+
+    def lease_role(self, planner: Planner) -> BundledModel:
+        return BundledModel(name=planner.model_id)
 
     def check_suites(self, *, data: PlannerData, suites: Sequence[str]) -> Errors:
         planner = offline_planners().get(data[BUNDLED_NAME])

@@ -1,7 +1,7 @@
 """A strategy with a language model behind a chat API. The strategy runs on the worker, which calls the API."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 from urllib.parse import urlsplit
 
@@ -9,14 +9,17 @@ from django import forms
 from django.conf import settings
 
 from evaluator.network.secret_header import SecretHeader
+from evaluator.planners.strategies.registry import StrategyEntry
 from evaluator.planners.trials import ChatTrialSettings
-from gpu_jobs.contract import ChatApi, ChatPlanner
+from gpu_jobs.contract import ChatApi, ChatModel, ChatPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.data import CALL, DECLARED, ENDPOINT_URL, MODEL_NAME, TIMEOUT, Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts
 from leaderboard.planners.kinds.called import CalledKind
 from leaderboard.planners.kinds.language_models import (
     MODEL_ID,
+    OPTIONS,
+    ROLES,
     STRATEGY,
     chat_strategies,
     check_chat_strategy,
@@ -84,12 +87,16 @@ class ChatKind(CalledKind):
     """Only strategies that ask for texts or calls of tools: chat endpoints return no probabilities."""
 
     kind = PlannerKind.CHAT
+    role_message = ChatModel
     noun = "A chat endpoint"
     choice = "A chat endpoint (OpenAI-compatible or Anthropic) with a strategy"
     card = "For a language model that you serve or rent: a worker runs the strategy you choose, which calls it."
     guide = "a-chat-endpoint"
-    fields = (*CALL, MODEL_ID, STRATEGY, *SETTINGS, *DECLARED)
+    fields = (*CALL, MODEL_ID, STRATEGY, OPTIONS, ROLES, *SETTINGS, *DECLARED)
     example = "https://example.org/v1"
+
+    def strategies(self) -> Mapping[str, StrategyEntry]:
+        return chat_strategies()
 
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
         address, model = fields[ENDPOINT_URL.name], fields[MODEL_ID.name]
@@ -98,7 +105,7 @@ class ChatKind(CalledKind):
         model.help_text = "As in requests. Shown with the planner."
         model.widget.attrs["placeholder"] = "my-model"
         fields[TIMEOUT.name].help_text = "For one try of one call, 1 to 300. Calls are retried."
-        offer(chat_strategies(), fields=fields)
+        offer(self.strategies(), fields=fields)
 
     def check(self, data: PlannerData) -> Errors:
         errors = {**super().check(data), **check_chat_strategy(data[STRATEGY])}

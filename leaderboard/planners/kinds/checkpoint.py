@@ -1,17 +1,20 @@
 """A strategy with a language model whose checkpoint its owner uploaded."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django import forms
 
 from evaluator.planners.named import samples_replies
-from gpu_jobs.contract import CheckpointPlanner
+from evaluator.planners.strategies.registry import StrategyEntry
+from gpu_jobs.contract import CheckpointModel, CheckpointPlanner
 from leaderboard.people.models import User
 from leaderboard.planners.checkpoints import checkpoint_store, wanted
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import (
+    OPTIONS,
+    ROLES,
     STRATEGY,
     check_understanding,
     check_worker_strategy,
@@ -41,17 +44,21 @@ class CheckpointKind(Kind):
     """Only the operator's workers and the owner's get the weights."""
 
     kind = PlannerKind.CHECKPOINT
+    role_message = CheckpointModel
     noun = "An uploaded checkpoint"
     choice = "A checkpoint of mine with a strategy"
     card = "For your own weights: a worker loads a zip with safetensors and runs the strategy you choose."
     guide = "a-checkpoint-of-your-own"
-    fields = (CHECKPOINT_DIGEST, STRATEGY)
+    fields = (CHECKPOINT_DIGEST, STRATEGY, OPTIONS, ROLES)
     needs_gpu = True
     loads_model = True
     has_secret = True
 
+    def strategies(self) -> Mapping[str, StrategyEntry]:
+        return worker_strategies()
+
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
-        offer(worker_strategies(), fields=fields)
+        offer(self.strategies(), fields=fields)
 
     def samples(self, planner: Planner) -> bool:
         return samples_replies(planner.strategy)

@@ -1,19 +1,22 @@
 """A strategy with a language model of a model hub, pinned to the commit that its revision names on submission."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from django import forms
 from django.conf import settings
 
 from evaluator.planners.named import samples_replies
+from evaluator.planners.strategies.registry import StrategyEntry
 from evaluator.sandbox.admission.rules import ModelRefusedError
-from gpu_jobs.contract import HubPlanner
+from gpu_jobs.contract import HubModel, HubPlanner
 from leaderboard.catalog.library import TryLaterError
 from leaderboard.people.models import User
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.language_models import (
     MODEL_ID,
+    OPTIONS,
+    ROLES,
     STRATEGY,
     check_understanding,
     check_worker_strategy,
@@ -50,19 +53,23 @@ class HubKind(Kind):
     """The model's metadata is checked before anything is saved; workers download the pinned commit."""
 
     kind = PlannerKind.HUB
+    role_message = HubModel
     noun = "A Hugging Face model"
     choice = "A Hugging Face model with a strategy"
     card = "For a public language model: a worker loads the current commit and runs the strategy you choose."
     guide = "a-hugging-face-model"
-    fields = (MODEL_ID, REVISION, STRATEGY)
+    fields = (MODEL_ID, REVISION, STRATEGY, OPTIONS, ROLES)
     needs_network = True
     needs_gpu = True
     loads_model = True
     asks_others = True
 
+    def strategies(self) -> Mapping[str, StrategyEntry]:
+        return worker_strategies()
+
     def fit_form(self, fields: dict[str, forms.Field]) -> None:
         fields[MODEL_ID.name].help_text = "ORG/NAME of a public model with safetensors."
-        offer(worker_strategies(), fields=fields)
+        offer(self.strategies(), fields=fields)
 
     def samples(self, planner: Planner) -> bool:
         return samples_replies(planner.strategy)

@@ -11,7 +11,7 @@ from django.conf import settings
 from evaluator.core.language_model import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from leaderboard.planners.data import Errors
-from leaderboard.platform.fields import Choice, Text
+from leaderboard.platform.fields import Choice, Members, Text
 
 MEMORY_FACTOR = 1.3
 """GPU memory that a model needs while it answers, as a multiple of its weights as they are stored: the weights, and the
@@ -74,6 +74,30 @@ STRATEGY = Choice(
 )
 
 
+OPTIONS = Members(
+    "options",
+    label="Options",
+    noun="options",
+    help="Values of the strategy's options that are not the default, by name. They may also follow the strategy's "
+    "name, as in controlllm/adaptive@2.5.",
+    example={"threshold": 2.5},
+    is_kept=False,
+)
+ROLES = Members(
+    "roles",
+    label="Models of roles",
+    noun="models of roles",
+    help="Language models of the strategy's roles that do not use the planner's, by role: objects with the kind of the "
+    "model, and the fields of that kind.",
+    example={"decompose": {"kind": "hub", "model_id": "org/decomposer"}},
+)
+
+
+def strategy_named(name: str) -> StrategyEntry | None:
+    """The strategy of a name that may have options; None: it takes no language model here."""
+    return model_strategies().get(name.partition("@")[0])
+
+
 def offer(strategies: Iterable[str], *, fields: Mapping[str, forms.Field]) -> None:
     """Offer only these strategies in a form."""
     offered = frozenset(strategies)
@@ -94,6 +118,7 @@ def check_worker_strategy(name: str) -> Errors:
 
 
 def _check(name: str, *, offered: Mapping[str, StrategyEntry], lacking: str) -> Errors:
+    name = name.partition("@")[0]
     if name in offered:
         return {}
     names = ", ".join(offered)
@@ -106,12 +131,12 @@ def _check(name: str, *, offered: Mapping[str, StrategyEntry], lacking: str) -> 
 
 def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:
     """Errors if the strategy does not support the suites with these slugs."""
-    entry = model_strategies().get(strategy)
+    entry = strategy_named(strategy)
     foreign = [slug for slug in suites if entry is not None and not entry.understands(slug)]
     if entry is None or not foreign:
         return {}
     made_for = ", ".join(entry.suites)
-    return {"suites": [f"{strategy} does not support requests of {foreign[0]}; it is made for {made_for}."]}
+    return {"suites": [f"{entry.name} does not support requests of {foreign[0]}; it is made for {made_for}."]}
 
 
 def too_large(*, what: str, weights_bytes: int) -> str:

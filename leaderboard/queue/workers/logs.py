@@ -20,7 +20,7 @@ from leaderboard.catalog.hidden_data import seeds_to_hide
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.visibility import may_act
 from leaderboard.people.models import User
-from leaderboard.planners.secret_headers import header_to_hide
+from leaderboard.planners.secret_headers import addresses_to_hide, headers_to_hide
 from leaderboard.platform.operators import is_operator
 from leaderboard.platform.secret_keys import known_secrets
 from leaderboard.queue.leasing import leases
@@ -145,9 +145,9 @@ def redactor_of(evaluation: Evaluation, *, credential: str = "") -> Redactor:
         credential: of the attempt, which the site knows only during a call.
     """
     planner = evaluation.submission.planner
-    header = header_to_hide(planner)
-    secrets = [*known_secrets(), *(header.secrets() if header else ()), *seeds_to_hide(evaluation), credential]
-    return Redactor(secrets=secrets, addresses=[planner.endpoint_url])
+    of_headers = (secret for header in headers_to_hide(planner) for secret in header.secrets())
+    secrets = [*known_secrets(), *of_headers, *seeds_to_hide(evaluation), credential]
+    return Redactor(secrets=secrets, addresses=addresses_to_hide(planner))
 
 
 def redactor_of_attempt(attempt_id: UUID, *, credential: str = "") -> Redactor:

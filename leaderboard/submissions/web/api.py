@@ -32,6 +32,8 @@ from leaderboard.people.authentication import LOGGED_IN, user_of
 from leaderboard.people.models import Scope, Team, User
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.kinds.language_models import ROLES
+from leaderboard.planners.roles import asks_others
 from leaderboard.planners.web.serializers import PlannerInput, PlannerOutput
 from leaderboard.platform.api.errors import by_field
 from leaderboard.platform.api.examples import (
@@ -189,7 +191,7 @@ class SubmissionsView(Selected, ListView[Submission]):
         try:
             beside = {name: value for name, value in asked.items() if name not in {"planner", "own_worker"}}
             data = services.SubmissionData(planner=_received(asked["planner"], user=user_of(request)), **beside)
-            if KINDS[data.planner.kind].asks_others:
+            if asks_others(data.planner):
                 return self._accepted(request, data=data, asked=asked)
             submit = submit_for_own_worker if asked["own_worker"] else services.submit
             return submitted(
@@ -245,8 +247,13 @@ def _made(request: Request, *, submission: Submission, replayed: bool) -> Respon
 def _as_json(asked: Mapping[str, Any]) -> dict[str, Any]:
     """The request, to compare it with repeated ones. Secrets are keyed hashes, since a digest of it is stored."""
     until = asked["embargo_until"]
-    planner = {name: _sealed(value) if name in SECRETS else value for name, value in asked["planner"].items()}
-    return {**asked, "embargo_until": until and until.isoformat(), "planner": planner}
+    planner = _with_sealed(asked["planner"])
+    models = {role: _with_sealed(model) for role, model in (planner[ROLES.name] or {}).items()}
+    return {**asked, "embargo_until": until and until.isoformat(), "planner": {**planner, ROLES.name: models}}
+
+
+def _with_sealed(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _sealed(value) if name in SECRETS else value for name, value in values.items()}
 
 
 def _sealed(secret: str) -> str:
@@ -267,7 +274,7 @@ def submissions_for(reader: Reader) -> QuerySet[Submission]:
     """The submissions that the reader sees."""
     shown = Submission.objects.filter(visible_to(reader)).annotate(shown_rerun_of=rerun_of(reader=reader))
     return shown.select_related("planner__owner", "planner__secret", "submitted_by", "team").prefetch_related(
-        Prefetch("evaluations", queryset=evaluations_for(reader))
+        "planner__role_secrets", Prefetch("evaluations", queryset=evaluations_for(reader))
     )
 
 

@@ -27,8 +27,10 @@ from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.chat import SETTINGS as CHAT_SETTINGS
 from leaderboard.planners.kinds.chat import SETTINGS_TEMPLATE
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
+from leaderboard.planners.kinds.language_models import OPTIONS, STRATEGY, model_strategies
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
+from leaderboard.planners.roles import path_of
 from leaderboard.platform.fields import FIELD_TEMPLATE, Field
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.submissions.fields import (
@@ -42,6 +44,7 @@ from leaderboard.submissions.fields import (
     VISIBILITY,
 )
 from leaderboard.submissions.services import SubmissionData
+from leaderboard.submissions.web.strategy_fields import OptionBlock, RoleBlock, StrategyFields, form_name
 
 
 class VisibilityEntered(TypedDict):
@@ -73,10 +76,26 @@ UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, "checkpoint_fil
 """Inputs for files, with the field of a kind that gets the digest."""
 _TYPED = frozenset({"text", "url", "number", "password"})
 """Types of inputs that change with every key; textareas have none."""
+SECRETS_OF_FORM: Sequence[str] = (
+    *SECRETS,
+    *(
+        form_name(path_of(role, secret))
+        for role in sorted({role for entry in model_strategies().values() for role in entry.role_names})
+        for secret in SECRETS
+    ),
+)
+"""Fields of the form that nobody may read."""
 FOLDED: Mapping[str, Sequence[str]] = {
     "call": ("timeout_seconds", "header_name", "header_value", "remove_header"),
     "chat": tuple(field.name for field in CHAT_SETTINGS),
     "about": ("description", *(field.name for field in DECLARED)),
+    "options": sorted(
+        {
+            form_name(f"{OPTIONS.name}.{option.name}")
+            for entry in model_strategies().values()
+            for option in entry.options.declared
+        }
+    ),
     "more": ("team", "version", "priority", "own_worker", "deterministic", "asked_again"),
 }
 """Fields of the parts of the page that are folded at first."""
@@ -141,6 +160,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.fields |= {field.name: field.form_field() for field in self.planner_fields}
         for upload in (name for name, digest in UPLOADS.items() if digest not in own):
             del self.fields[upload]
+        self.strategy_fields = StrategyFields.of(kind.strategies().values())
+        self.fields |= self.strategy_fields.form_fields()
         self.data_fields = data_fields_on_page()
         self.fields |= {field.name: field.form_field() for field in self.data_fields}
         kind.fit_form(self.fields)
@@ -220,6 +241,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
     def planner_entered(self) -> PlannerData:
         """The entered planner."""
         values = {field.name: field.from_form(self.cleaned_data.get(field.name)) for field in self.planner_fields}
+        values |= self.strategy_fields.entered(self.cleaned_data, strategy=values.get(STRATEGY.name, ""))
         return PlannerData(kind=self.kind.kind.value, values=values)
 
     def data_entered(self) -> SubmissionData:
@@ -237,12 +259,26 @@ class SubmitForm(VisibilityFields, ServiceForm):
             **self.visibility_entered(),
         )
 
+    def show(self, problems: FieldErrors) -> None:
+        """See `ServiceForm.show`; options and roles have dotted names in services."""
+        super().show(FieldErrors({form_name(field): texts for field, texts in problems.errors.items()}))
+
+    def option_blocks(self) -> list[OptionBlock]:
+        """The options of strategies."""
+        return self.strategy_fields.option_blocks(self)
+
+    def role_blocks(self) -> list[RoleBlock]:
+        """The roles of strategies."""
+        return list(self.strategy_fields.role_blocks(self))
+
     def offer_checkpoints(self, owner: User) -> None:
         """Offer the owner's uploaded checkpoints."""
-        if CHECKPOINT_DIGEST.name not in self.fields:
+        digests = [name for name in self.fields if name.split("__")[-1] == CHECKPOINT_DIGEST.name]
+        if not digests:
             return
         uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
-        self.fields[CHECKPOINT_DIGEST.name].widget.choices = [("", "None of these"), *uploads]
+        for name in digests:
+            self.fields[name].widget.choices = [("", "None of these"), *uploads]
 
     @property
     def has_checkpoints(self) -> bool:
@@ -294,7 +330,7 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
     attributes = {"aria-describedby": described}
     if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
         typed = getattr(field.widget, "input_type", "text") in _TYPED
-        left_out = [other for other in (*UPLOADS, *SECRETS) if other != name]
+        left_out = [other for other in (*UPLOADS, *SECRETS_OF_FORM) if other != name]
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
             "hx-trigger": "input changed delay:500ms, change" if typed else "change",

@@ -30,6 +30,7 @@ from leaderboard.quotas.services import quotas_of, quotas_of_teams
 from leaderboard.submissions import services
 from leaderboard.submissions.suite_facts import SuiteFacts, suite_facts
 from leaderboard.submissions.web.forms import SubmitForm
+from leaderboard.submissions.web.strategy_fields import form_name
 
 _LONGEST_REQUEST = 6000
 
@@ -208,7 +209,8 @@ def _entered(form: SubmitForm, name: str) -> bool:
 def _problems(
     *, user: User, form: SubmitForm, data: services.SubmissionData, content: PlansContent | None
 ) -> Mapping[str, Sequence[str]]:
-    found: dict[str, Sequence[str]] = dict(services.problems(user=user, data=data))
+    problems = services.problems(user=user, data=data)
+    found: dict[str, Sequence[str]] = {form_name(field): texts for field, texts in problems.items()}
     if content is not None:
         # It gets its digest only when it is submitted.
         for name in ("plans_file", PLANS_DIGEST.name):

@@ -24,10 +24,11 @@ from leaderboard.people.authentication import user_of
 from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.checkpoints import ReceivedFile
-from leaderboard.planners.kinds import KINDS, SECRETS
+from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
+from leaderboard.planners.roles import asks_others
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.estimates import expected_of_new, queue_now
@@ -45,7 +46,7 @@ from leaderboard.submissions.pending import SUBMISSION, accept_submission, submi
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.services import submit_for_own_worker
 from leaderboard.submissions.web import presenters
-from leaderboard.submissions.web.forms import SubmitForm
+from leaderboard.submissions.web.forms import SECRETS_OF_FORM, SubmitForm
 from leaderboard.submissions.web.presenters import shown_trial
 
 SUBMISSIONS_PER_PAGE = 25
@@ -53,7 +54,7 @@ _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
 """Fields in errors of services, and their names in the form."""
 
 
-@sensitive_post_parameters(*SECRETS)
+@sensitive_post_parameters(*SECRETS_OF_FORM)
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def choose(request: HttpRequest) -> HttpResponse:
@@ -81,7 +82,7 @@ def plans_template(request: HttpRequest, suite: str) -> HttpResponse:  # noqa: A
     return HttpResponse(plans_template_of(suite), content_type="application/jsonl; charset=utf-8", headers=headers)
 
 
-@sensitive_post_parameters(*SECRETS)
+@sensitive_post_parameters(*SECRETS_OF_FORM)
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_required
 def submit(request: HttpRequest, kind: str) -> HttpResponse:
@@ -107,7 +108,7 @@ def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
         form.add_error("plans_file", f"The file is too large: at most {MAX_BYTES // 1024**2} MiB are read.")
     if form.errors:
         _show_the_rest(request, form=form)
-    elif form.kind.asks_others:
+    elif asks_others(form.planner_entered()):
         status, job = _accepted(request, form=form)
         if job is not None:
             return redirect("planners:pending", job_id=job.pk)
@@ -182,7 +183,7 @@ def _form_with_problem(request: HttpRequest, *, job: Job, problem: Mapping[str, 
     return _page(request, form=form, status=problem["status"])
 
 
-@sensitive_post_parameters(*SECRETS)
+@sensitive_post_parameters(*SECRETS_OF_FORM)
 @require_POST
 @login_required
 def check(request: HttpRequest) -> HttpResponse:
@@ -206,7 +207,7 @@ def check(request: HttpRequest) -> HttpResponse:
     return render(request, "submissions/check.html", context)
 
 
-@sensitive_post_parameters(*SECRETS)
+@sensitive_post_parameters(*SECRETS_OF_FORM)
 @require_POST
 @login_required
 def test_call(request: HttpRequest) -> HttpResponse:

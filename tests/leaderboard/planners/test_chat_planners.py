@@ -66,7 +66,7 @@ def test_it_is_kept_and_its_worker_is_told_all_that_it_takes(settings):
     assert kind_of(planner).lease(planner=planner, tasks=[]).model_dump() == {
         "kind": "chat", "url": "https://chat.example.org/v1", "model": "small-model", "strategy": "hugginggpt",
         "timeout_seconds": 60, "allow_private": settings.DEMO, "has_header": True, "api": "auto",
-        "reasoning_effort": "", "answer_tokens": None, "streamed": False,
+        "reasoning_effort": "", "answer_tokens": None, "streamed": False, "roles": {},
     }  # fmt: skip
 
 

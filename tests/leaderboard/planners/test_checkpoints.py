@@ -141,7 +141,7 @@ class TestWorkers:
         monkeypatch.setattr("leaderboard.queue.web.worker_api.objects.CHECKPOINT_PIECE_BYTES", len(zipped()) // 3)
         lease = lease_of(ada, suite)
         assert lease["planner"] == {
-            "kind": "checkpoint", "digest": digest(), "bytes": len(zipped()), "strategy": STRATEGY,
+            "kind": "checkpoint", "digest": digest(), "bytes": len(zipped()), "strategy": STRATEGY, "roles": {},
         }  # fmt: skip
         received = b""
         while data := piece(lease, start=len(received)).content:

@@ -12,7 +12,7 @@ from leaderboard.catalog.sealed.bodies import encrypt_bodies_again
 from leaderboard.messages.models import Webhook
 from leaderboard.messages.webhooks import encrypt_secret_again
 from leaderboard.people.second_factor import seal_secrets_again
-from leaderboard.planners.models import EndpointSecret
+from leaderboard.planners.models import EndpointSecret, RoleSecret
 from leaderboard.planners.secret_headers import PURPOSE
 from leaderboard.platform.encryption import UnreadableSecretError, encrypt_again
 
@@ -27,6 +27,7 @@ class Command(BaseCommand):
         lost = [f"second factor of {username}" for username in lost]
         for model, field, again in (
             (EndpointSecret, "sealed", lambda stored: encrypt_again(stored, purpose=PURPOSE)),
+            (RoleSecret, "sealed", lambda stored: encrypt_again(stored, purpose=PURPOSE)),
             (Webhook, "secret", encrypt_secret_again),
             (SealedEntry, "body", encrypt_bodies_again),
             (SealedEntry, "findings", encrypt_bodies_again),

@@ -152,7 +152,9 @@ class PlannersView(Selected, ListView[Planner]):
     ordering = ("-created", "-id")
 
     def get_queryset(self) -> QuerySet[Planner]:
-        planners = services.planners_seen_by(self.request.user).select_related("secret")
+        planners = (
+            services.planners_seen_by(self.request.user).select_related("secret").prefetch_related("role_secrets")
+        )
         owner = self.request.query_params.get("owner")
         return planners if owner is None else planners.filter(owner__in=services.people(owner))
 

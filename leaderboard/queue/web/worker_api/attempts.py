@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import DatabaseError, transaction
 from django.http import HttpResponse
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from pydantic import SecretStr
 from rest_framework import status
 from rest_framework.exceptions import NotFound, PermissionDenied
@@ -111,11 +111,18 @@ class SeedView(AttemptView):
         return _secret(Seed.model_validate(seed))
 
 
+_LONGEST_ROLE = 40
+
+
 class SecretHeaderView(AttemptView):
     """Returns the secret header of the attempt's planner, to workers of operators and of the planner's owner."""
 
-    @extend_schema(operation_id="worker_secret_header", responses={200: SecretHeader, **ENDED})
-    def get(self, request: Request, attempt_id: UUID) -> HttpResponse:  # noqa: ARG002 - Django's signature
+    @extend_schema(
+        operation_id="worker_secret_header",
+        parameters=[OpenApiParameter("role", str, description="Of the strategy: the header of its model.")],
+        responses={200: SecretHeader, **ENDED},
+    )
+    def get(self, request: Request, attempt_id: UUID) -> HttpResponse:
         leases.heartbeat(attempt_id)
         planner = Planner.objects.select_related("secret").get(submissions__evaluations__shards__attempts=attempt_id)
         enrolment = AttemptToken.objects.select_related("token").filter(attempt=attempt_id).first()
@@ -123,7 +130,7 @@ class SecretHeaderView(AttemptView):
         if holder.owner_id not in {None, planner.owner_id}:
             raise PermissionDenied(str(OwnersSecretError()))
         try:
-            header = header_of(planner)
+            header = header_of(planner, role=request.query_params.get("role", "")[:_LONGEST_ROLE])
         except HeaderUnreadableError as error:
             raise NotFound(str(error)) from error
         if header is None:

@@ -16,6 +16,7 @@ from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.hidden_data import FACTS
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
@@ -97,7 +98,7 @@ def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
 def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:
     evaluation, planner = lease.evaluation, lease.evaluation.submission.planner
     kind = kind_of(planner)
-    if kind.has_secret and holder.owner_id not in {None, planner.owner_id}:
+    if roles.has_secret(planner) and holder.owner_id not in {None, planner.owner_id}:
         raise OwnersSecretError
     return Lease(
         attempt=str(lease.attempt.pk),
@@ -116,7 +117,7 @@ def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         needs_seed=evaluation.split == HIDDEN,
         perturbation=evaluation.perturbation,
         repetition=evaluation.repetition,
-        planner=kind.lease(planner=planner, tasks=lease.tasks),
+        planner=roles.leased(kind.lease(planner=planner, tasks=lease.tasks), planner=planner),
         tasks=tuple(lease.tasks),
         traceparent=traceparent(),
     )

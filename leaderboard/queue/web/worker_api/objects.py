@@ -33,7 +33,7 @@ from gpu_jobs.contract import (
     UploadsRequest,
 )
 from gpu_jobs.redaction import Redactor
-from leaderboard.planners.checkpoints import checkpoint_store
+from leaderboard.planners.checkpoints import checkpoint_store, uses_checkpoint
 from leaderboard.planners.models import Planner
 from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.queue.leasing import leases
@@ -177,7 +177,7 @@ class CheckpointView(AttemptView):
     def get(self, request: Request, attempt_id: UUID, digest: str) -> HttpResponse:
         leases.heartbeat(attempt_id)
         of_attempt = Planner.objects.filter(
-            submissions__evaluations__shards__attempts=attempt_id, checkpoint_digest=digest
+            uses_checkpoint(digest), submissions__evaluations__shards__attempts=attempt_id
         )
         if not of_attempt.exists():
             raise NotFound("This attempt's planner has no such checkpoint.")

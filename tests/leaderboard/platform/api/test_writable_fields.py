@@ -23,6 +23,11 @@ WRITABLE = {
         "name", "kind", "bundled_name", "endpoint_url", "timeout_seconds", "header_name", "header_value",
         "remove_header", "plans", "description", "model_id", "revision", "checkpoint_digest", "strategy",
         "model_name", "parameters", "open_weights", "prompt_price", "completion_price", "cached_price",
+        "options", "roles",
+    },
+    "RoleInput": {
+        "kind", "endpoint_url", "timeout_seconds", "header_name", "header_value", "remove_header", "model_id", "api",
+        "reasoning_effort", "answer_tokens", "streamed", "revision", "checkpoint_digest",
     },
     "CheckpointInput": {"file"},
     "UploadInput": {"bytes"},

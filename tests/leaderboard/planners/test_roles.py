@@ -1,0 +1,245 @@
+"""Options of strategies, and roles with models of their own: entered, refused, leased, run and shown on boards."""
+
+import hashlib
+import json
+from datetime import timedelta
+
+import pytest
+from django.test import Client as Browser
+from django.utils import timezone
+
+from evaluator.client import Client, NewSubmission, PlannerEntry
+from leaderboard.boards.services import entry_of
+from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.people.services import create_token
+from leaderboard.planners import checkpoints, roles
+from leaderboard.planners.models import CheckpointUpload, Planner, RoleSecret
+from leaderboard.planners.services import data_of, identity_of
+from leaderboard.planners.tasks import remove_unused_checkpoints
+from leaderboard.queue.pools import needs_of
+from tests.evaluator.controlllm.strategies.test_tog_decomposing import answer as solution
+from tests.evaluator.controlllm.strategies.test_tog_decomposing import raw
+from tests.fakes.checkpoints import zipped
+from tests.leaderboard.factories import make_suite, make_user
+from tests.leaderboard.planners.servers import TOKEN, chatting
+from tests.leaderboard.planners.test_checkpoints import upload
+from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
+from tests.leaderboard.planning import REAL, make_toolmini
+from tests.leaderboard.platform.api.helpers import ApiClient, client_of, lease_request, worker_client
+from tests.leaderboard.queue.working import work_through
+from tests.leaderboard.serving import server
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_store")]
+MIX = {
+    "name": "mix",
+    "kind": "chat",
+    "endpoint_url": "https://large.example.org/v1",
+    "model_id": "large",
+    "strategy": "controlllm/adaptive",
+}
+DECOMPOSER = {"kind": "chat", "endpoint_url": "https://small.example.org/v1", "model_id": "small"}
+HEADER = {"header_name": "Authorization", "header_value": TOKEN}
+
+
+@pytest.fixture
+def ada():
+    return make_user("ada")
+
+
+@pytest.fixture
+def suite():
+    return make_suite(slug="toolmini", runnable=20)
+
+
+def submit(user, suite, **changes):
+    return client_of(user).post("submissions/", {"planner": {**MIX, **changes}, "suites": [suite.slug]})
+
+
+def leased() -> dict:
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    return worker_client().post("worker/lease/", lease_request()).json()
+
+
+def test_the_worker_is_told_each_role_s_model_and_gets_its_header_by_a_call(ada, suite):
+    answer = submit(ada, suite, options={"threshold": 2.5}, roles={"decompose": {**DECOMPOSER, **HEADER}})
+    assert answer.status_code == 201, answer.json()
+    planner = Planner.objects.get()
+    assert (planner.strategy, planner.role_kinds) == ("controlllm/adaptive@2.5", ["chat"])
+    lease = leased()
+    assert lease["planner"]["strategy"] == "controlllm/adaptive@2.5"
+    assert lease["planner"]["has_header"] is False
+    told = lease["planner"]["roles"]["decompose"]
+    assert (told["url"], told["model"], told["has_header"]) == ("https://small.example.org/v1", "small", True)
+    call = f"worker/attempts/{lease['attempt']}/secret-header/"
+    assert ApiClient(lease["token"]).get(f"{call}?role=decompose").json() == {"name": "Authorization", "value": TOKEN}
+    assert ApiClient(lease["token"]).get(call).status_code == 404
+    assert ApiClient(lease["token"]).get(f"{call}?role=respond").status_code == 404
+    assert CREDENTIAL not in json.dumps(lease) + everything_in_the_database()
+
+
+def test_its_owner_sees_addresses_and_headers_of_roles_and_others_only_models(ada, suite):
+    made = submit(ada, suite, roles={"decompose": {**DECOMPOSER, **HEADER}}).json()["planner"]["roles"]["decompose"]
+    assert made["endpoint_url"] == "https://small.example.org/v1"
+    assert made["header"] == {"name": "Authorization", "ends_in": TOKEN[-4:]}
+    (others,) = client_of(make_user()).get("planners/").json()["results"]
+    seen = others["roles"]["decompose"]
+    assert (seen["kind"], seen["model_id"]) == ("chat", "small")
+    assert not seen.keys() & {"endpoint_url", "header", "timeout_seconds"}
+
+
+def test_the_same_again_keeps_the_header_and_another_model_is_another_planner(ada, suite):
+    models = {"decompose": {**DECOMPOSER, **HEADER}}
+    assert submit(ada, suite, roles=models).status_code == 201
+    again = {"decompose": {**DECOMPOSER, "header_name": "Authorization"}}
+    assert submit(ada, suite, roles=again).status_code == 201
+    assert (Planner.objects.count(), RoleSecret.objects.count()) == (1, 1)
+    other = submit(ada, suite, roles={"decompose": {**DECOMPOSER, "model_id": "other"}})
+    assert other.json()["errors"] == {
+        "planner.name": ["You have a planner 'mix' with another models of roles: choose another name."]
+    }
+    assert submit(ada, suite, name="more", roles={"assess": DECOMPOSER}).status_code == 201
+    assert len({identity_of(planner) for planner in Planner.objects.all()}) == 2
+    first = Planner.objects.get(name="mix")
+    assert data_of(first).values["roles"]["decompose"]["model_id"] == "small"
+    assert "facts" not in json.dumps(data_of(first).values["roles"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"options": {"threshold": 9}}, "options.threshold", "it must be a number from 1 to 5"),
+        ({"options": {"threshold": {"a": []}}}, "options.threshold", "it must be a number from 1 to 5"),
+        ({"options": {"samples": 1}}, "options", "there is no option 'samples'; there are: threshold"),
+        ({"options": [1]}, "options", "Expected a dictionary"),
+        ({"strategy": "controlllm/adaptive@x"}, "strategy", "threshold is 'x'"),
+        ({"strategy": "controlllm/adaptive@2", "options": {"threshold": 2}}, "options", "Give the options once"),
+        ({"strategy": "hugginggpt", "roles": {"decompose": DECOMPOSER}}, "roles", "It has none."),
+        ({"roles": {"ground": DECOMPOSER}}, "roles", "no role 'ground'. It has decompose, assess, respond."),
+        ({"roles": {"x" * 9000: DECOMPOSER}}, "roles", "It has decompose, assess, respond."),
+        ({"roles": "decompose"}, "roles", "Expected a dictionary"),
+        ({"roles": {"decompose": "chat"}}, "roles.decompose", "Invalid data"),
+        ({"roles": {"decompose": {"kind": "plans"}}}, "roles.decompose.kind", "no kind of model"),
+        ({"roles": {"decompose": {**DECOMPOSER, "key": "x"}}}, "roles.decompose.key", "Unknown field"),
+        (
+            {"roles": {"decompose": {**DECOMPOSER, "endpoint_url": "https://127.0.0.1/v1"}}},
+            "roles.decompose.endpoint_url", "127.0.0.1",
+        ),
+        ({"roles": {"decompose": {**DECOMPOSER, "revision": "main"}}}, "roles.decompose.revision", "has no revision"),
+        ({"roles": {"decompose": {**DECOMPOSER, "model_id": ""}}}, "roles.decompose.model_id", "Give the name"),
+        (
+            {"roles": {"decompose": {**DECOMPOSER, "header_name": "X-Key"}}},
+            "roles.decompose.header_value", "Give the value of X-Key",
+        ),
+        (
+            {"roles": {"decompose": {"kind": "bundled", "model_id": "../weights"}}},
+            "roles.decompose.model_id", "Choose one of lilliput-planner",
+        ),
+        (
+            {"roles": {"decompose": {"kind": "checkpoint", "checkpoint_digest": "0" * 64}}},
+            "roles.decompose.checkpoint_digest", "You uploaded no checkpoint",
+        ),
+        ({"kind": "bundled", "bundled_name": "gold", "roles": {"decompose": DECOMPOSER}}, "roles", "has no models of"),
+    ],
+)  # fmt: skip
+def test_impossible_options_and_roles_are_refused_beside_their_field(ada, suite, settings, changes, field, words):
+    settings.EVALUATOR, settings.DEMO = REAL, False
+    answer = submit(ada, suite, **changes)
+    assert answer.status_code == 400, answer.json()
+    errors = answer.json()["errors"]
+    assert words in " ".join(errors[f"planner.{field}"]), errors
+    assert len(answer.content) < 4000
+    assert Planner.objects.count() == 0
+
+
+def test_a_pair_of_checkpoints_is_leased_and_kept_while_a_role_uses_it(ada):
+    pair = [zipped(README__md=name) for name in (b"plan", b"ground")]
+    digests = [hashlib.sha256(data).hexdigest() for data in pair]
+    for data in pair:
+        assert upload(ada, data).status_code == 201
+    lumos = {"kind": "checkpoint", "endpoint_url": "", "model_id": "", "strategy": "lumos/iterative"}
+    ground = {"ground": {"kind": "checkpoint", "checkpoint_digest": digests[1]}}
+    answer = submit(ada, make_suite(slug="lumos-mini"), **lumos, checkpoint_digest=digests[0], roles=ground)
+    assert answer.status_code == 201, answer.json()
+    planner, evaluation = Planner.objects.get(), Evaluation.objects.get()
+    assert planner.role_checkpoints == [digests[1]]
+    assert needs_of(evaluation).model
+    CheckpointUpload.objects.update(wanted_at=timezone.now() - timedelta(days=30))
+    remove_unused_checkpoints()
+    assert CheckpointUpload.objects.count() == 2
+    assert set(checkpoints.checkpoint_store().digests()) == set(digests)
+    lease = leased()
+    assert lease["planner"]["roles"] == {"ground": {"kind": "checkpoint", "digest": digests[1], "bytes": len(pair[1])}}
+    for digest, data in zip(digests, pair, strict=True):
+        path = f"worker/attempts/{lease['attempt']}/checkpoints/{digest}/"
+        assert ApiClient(lease["token"]).get(path).content[:8] == data[:8]
+    Evaluation.objects.update(summary={})
+    row = entry_of(evaluation)
+    assert row.roles == {"ground": f"gpt2 checkpoint {digests[1][:8]}"}
+    assert row.parameters == 2 * planner.parameters
+
+
+def test_a_role_s_model_of_another_kind_counts_for_pools_and_secrets(ada, suite):
+    bundled = {"kind": "bundled", "model_id": "lilliput-lumos/ground-iterative"}
+    planner = {"kind": "chat", "strategy": "lumos/iterative", "roles": {"plan": bundled, "ground": DECOMPOSER}}
+    assert submit(ada, make_suite(slug="lumos-mini"), **planner).status_code == 201
+    planner = Planner.objects.get()
+    assert roles.has_secret(planner)
+    assert leased()["planner"]["roles"]["plan"] == {"kind": "bundled", "name": "lilliput-lumos/ground-iterative"}
+
+
+DRAW = raw(task=("image-generation",), args=(("text", "a dog"),), gives="image", description="Generate a dog.")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mix_runs_on_two_endpoints_and_their_secret_is_in_no_row(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+    settings.DEMO, settings.EVALUATOR = True, REAL
+    make_toolmini()
+    score = '{"thought": "fits", "score": 4}'
+    with server() as site, chatting(answer=score) as large, chatting(answer=solution(DRAW)) as small:
+        entry = PlannerEntry.model_validate({
+            **MIX, "endpoint_url": large.url, "header_name": "Authorization", "header_value": TOKEN,
+            "options": {"threshold": "2"},
+            "roles": {"decompose": {**DECOMPOSER, "endpoint_url": small.url, **HEADER}},
+        })  # fmt: skip
+        with Client(url=site, token=create_token(user=make_user("ada")).token) as people:
+            made = people.submit(NewSubmission(planner=entry, suites=["toolmini"]), key="k")
+        work_through(site)
+        evaluation = Evaluation.objects.get(pk=made.evaluations[0].id)
+        assert evaluation.state == "completed", evaluation.reason_text
+        asked = {name: [request["messages"][0]["content"] for request in chat.requests]
+                 for name, chat in (("large", large), ("small", small))}  # fmt: skip
+        assert {request["model"] for request in small.requests} == {"small"}
+        assert set(small.headers) == set(large.headers) == {TOKEN}
+        assert all(text.startswith("Split a request") for text in asked["small"])
+        assert asked["large"]
+        assert not any(text.startswith("Split a request") for text in asked["large"])
+        assert CREDENTIAL not in everything_in_the_database()
+        board = Browser().get("/boards/toolmini/").content.decode()
+    assert "controlllm/adaptive@2" in board
+    assert "decompose: small" in " ".join(board.split())
+
+
+def test_the_form_takes_options_and_roles_without_javascript(client, ada, suite):
+    client.force_login(ada)
+    page = client.get("/submit/chat/").content.decode()
+    assert 'name="options__threshold"' in page
+    assert 'name="roles__decompose__kind"' in page
+    fields = {name: value for name, value in MIX.items() if name != "kind"}
+    posted = {
+        **fields, "kind": "chat", "visibility": "public", "suites": [suite.slug], "options__threshold": "2.5",
+        "options__samples": "1", "roles__decompose__kind": "chat", "roles__decompose__model_id": "small",
+        "roles__decompose__endpoint_url": "https://small.example.org/v1",
+        "roles__decompose__header_name": "Authorization", "roles__decompose__header_value": TOKEN,
+    }  # fmt: skip
+    wrong = client.post("/submit/chat/", {**posted, "options__threshold": "9", "roles__decompose__model_id": ""})
+    assert wrong.status_code == 400
+    text = wrong.content.decode()
+    assert "it must be a number from 1 to 5" in text
+    assert "Give the name of the model, as used in requests" in text
+    assert CREDENTIAL not in text
+    assert client.post("/submit/chat/", posted).status_code == 302
+    planner = Planner.objects.get()
+    assert planner.strategy == "controlllm/adaptive@2.5"
+    assert planner.roles["decompose"]["model_id"] == "small"
+    assert RoleSecret.objects.get().name == "Authorization"
