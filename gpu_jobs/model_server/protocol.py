@@ -74,7 +74,7 @@ class Identity(_Message):
     architecture: Annotated[str, Field(pattern=r"^\w{1,100}$")]
     template_digest: Annotated[str, Field(pattern=r"^[0-9a-f]{1,64}$")] | None
     device: Annotated[str, Field(pattern=r"^\w{1,20}$")]
-    batching: Literal["padded", "continuous"]
+    batching: Literal["padded"]
 
 
 class Loaded(_Message):

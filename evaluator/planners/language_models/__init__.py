@@ -6,7 +6,7 @@ Imports nothing: some modules need torch, which the name of a model must not loa
 - `choosing`: models by name
 - `evaluator.sandbox.admission`: checks a submitted model before anything loads it
 - `local`: checkpoints on this machine; `fetching`: from a hub; `network`: a model with its tokenizer and prompts
-- `generation`, `scoring`: batches of calls; `continuous`: continuous batching on a GPU
+- `generation`, `scoring`: batches of calls
 - `automaton`: a constraint as data
 - `spelling`: the trie of the names that a constraint allows; `constrained`: decoding by it, and its probabilities
 - `chat`: OpenAI-compatible endpoints; `congestion`: how many calls at once; `trial_server`: an endpoint for trials

@@ -5,6 +5,7 @@ tokenized by themselves: the trie holds the tokens of the whole text so far, `A,
 is then spelt exactly as in the model's training data.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -16,6 +17,7 @@ Encode = Callable[[str], tuple[Sequence[int], Sequence[tuple[int, int]]]]
 """A text's token ids without special tokens, and the span of characters of each token."""
 _SPELLINGS = 200_000
 """Cached texts, of some hundred bytes each."""
+_ANCHORS = 1000
 
 
 class UnspellableError(ValueError):
@@ -28,19 +30,34 @@ class Speller:
     def __init__(self, encode: Encode) -> None:
         self._encode = encode
         self.spell = lru_cache(maxsize=_SPELLINGS)(self._spell)
+        self.shared = lru_cache(maxsize=_SPELLINGS)(self._shared)
+        self._of_anchor = lru_cache(maxsize=_ANCHORS)(lambda anchor: tuple(encode(anchor)[0]) if anchor else ())
 
     def _spell(self, anchor: str, text: str) -> tuple[Tokens, tuple[int, ...]]:
         """Tokens of `text` after `anchor`, and the end of each token as a position in `text`.
 
         If the text changes the spelling of the anchor, the text is tokenized by itself.
         """
-        before = tuple(self._encode(anchor)[0]) if anchor else ()
+        before = self._of_anchor(anchor)
         ids, spans = self._encode(anchor + text)
         if tuple(ids[: len(before)]) != before:
             anchor, before = "", ()
             ids, spans = self._encode(text)
         ends = (end - len(anchor) for _, end in spans[len(before) :])
         return tuple(ids[len(before) :]), tuple(ends)
+
+    def _shared(self, anchor: str, text: str, names: tuple[str, ...]) -> Tokens:
+        """The tokens of `text` after `anchor` that do not depend on which of `names` follows, at least one."""
+        shared: Tokens | None = None
+        for name in names:
+            tokens, ends = self.spell(anchor, text + name)
+            # Tokens that end within the text; ends ascend.
+            inside = bisect_right(ends, len(text))
+            if shared is None:
+                shared = tokens[:inside]
+            elif inside < len(shared) or tokens[: len(shared)] != shared:
+                shared = common_prefix(shared, tokens[:inside])
+        return shared or ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +99,7 @@ class Grammar:
         self._lead = lead
         self._following: dict[tuple[str, ...], Following] = {}
         self._committed: dict[tuple[str, ...], Tokens] = {(): ()}
-        self._tries: dict[tuple[str, ...], tuple[_Path, ...]] = {}
+        self._tries: dict[tuple[str, ...], tuple[_Position, ...]] = {}
         self._positions: dict[Tokens, tuple[_Position, ...]] = {}
 
     def allowed(self, written: Tokens) -> tuple[int, ...]:
@@ -145,8 +162,8 @@ class Grammar:
 
     def _trie(self, names: tuple[str, ...]) -> tuple[_Position, ...]:
         if names not in self._tries:
-            self._tries[names] = tuple(self._paths(names))
-        return tuple(_Position(path=path, at=0) for path in self._tries[names])
+            self._tries[names] = tuple(_Position(path=path, at=0) for path in self._paths(names))
+        return self._tries[names]
 
     def _paths(self, names: tuple[str, ...]) -> Iterator[_Path]:
         if not names and self._ask(names).may_end:
@@ -176,13 +193,8 @@ class Grammar:
 
     def _shared(self, names: tuple[str, ...], *, after: Following) -> Tokens:
         """The tokens of these names and the separator that do not depend on the next name."""
-        length = len(self._lead) + len(self._constraint.separator.join(names)) + len(self._constraint.separator)
-        shared: Tokens | None = None
-        for name in after.names:
-            tokens, ends = self._spell((*names, name))
-            inside = next((position for position, end in enumerate(ends) if end > length), len(tokens))
-            shared = tokens[:inside] if shared is None else common_prefix(shared, tokens[:inside])
-        return shared or ()
+        separator = self._constraint.separator
+        return self._speller.shared(self._anchor, self._lead + separator.join(names) + separator, after.names)
 
     def _less(self, tokens: Tokens, *, done: Tokens, names: Sequence[str]) -> Tokens:
         if tokens[: len(done)] != done:

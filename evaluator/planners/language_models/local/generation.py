@@ -72,21 +72,29 @@ class CallStopping(StoppingCriteria):  # type: ignore[misc]
         start: number of tokens before the completions.
         text: decodes tokens.
         """
-        self._lengths = lengths
+        self._lengths = torch.tensor(lengths)
         self._stops = stops
         self._start = start
         self._text = text
+        # A token has at least one byte, so this window holds every stop text that ends in the newest token.
+        self._windows = [max((len(stop.encode("utf-8")) for stop in each), default=0) + _STOP_MARGIN for each in stops]
+        self._stopped = [False] * len(stops)
 
     def __call__(self, input_ids: Tensor, scores: object, **_: object) -> Tensor:  # noqa: ARG002 - as above
         """See `StoppingCriteria`. Shape: (rows, length)."""
         written = input_ids.shape[1] - self._start
-        ended = []
-        for row, length, stops in zip(input_ids, self._lengths, self._stops, strict=True):
-            # A token has at least work byte, so this window holds every stop text that ends in the newest token.
-            window = max((len(stop.encode("utf-8")) for stop in stops), default=0) + _STOP_MARGIN
-            tail = self._text(row[max(self._start, row.shape[0] - window) :].tolist()) if stops else ""
-            ended.append(written >= length or any(stop in tail for stop in stops))
-        return torch.tensor(ended, device=input_ids.device)
+        if self._lengths.device != input_ids.device:
+            self._lengths = self._lengths.to(input_ids.device)
+        ended: Tensor = self._lengths <= written
+        if not any(self._stops):
+            return ended
+        # One copy from the device for all rows.
+        tails = input_ids[:, max(self._start, input_ids.shape[1] - max(self._windows)) :].tolist()
+        for number, (tail, stops, window) in enumerate(zip(tails, self._stops, self._windows, strict=True)):
+            if stops and not self._stopped[number]:
+                text = self._text(tail[-window:])
+                self._stopped[number] = any(stop in text for stop in stops)
+        return ended | torch.tensor(self._stopped, device=input_ids.device)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

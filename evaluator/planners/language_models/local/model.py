@@ -26,7 +26,6 @@ from evaluator.core.language_model import (
 from evaluator.execution.experts.devices import is_out_of_memory, release_memory
 from evaluator.execution.experts.weights import WeightsError, weights_digest
 from evaluator.planners.language_models import ModelError, ModelUnusableError
-from evaluator.planners.language_models.local.continuous import CacheSize, continuous_completions, is_suitable
 from evaluator.planners.language_models.local.generation import Prepared, constrained_completions, free_completions
 from evaluator.planners.language_models.local.model_loading import (
     TokenizerPanicError,
@@ -140,20 +139,17 @@ class LocalModel:
         name: str,
         identity: Mapping[str, JsonValue] | None = None,
         rows: int | None = None,
-        continuous: CacheSize | None = None,
     ) -> None:
         """Args:
         network: the model with its tokenizer; in evaluation mode while it answers.
         name: name of the model.
         identity: origin of its weights, for `identity`.
         rows: maximum number of sequences in a batch; halved permanently when memory runs out.
-        continuous: enables continuous batching where a call allows it; by default only on a GPU.
         """
         self.name = name
         self.network = network
         self._identity = dict(identity or {})
         self._rows = rows or (CPU_ROWS if network.device.type == "cpu" else GPU_ROWS)
-        self._continuous = continuous or (CacheSize() if network.device.type == "cuda" else None)
 
     @classmethod
     def from_folder(
@@ -222,12 +218,9 @@ class LocalModel:
         self.network.module.eval()
         try:
             for group in groups.values():
-                works = [work for _, work in group]
-                results = self._continuously(works)
-                remaining = [at for at in range(len(works)) if at not in results]
-                results |= zip(remaining, self._group([works[at] for at in remaining]), strict=True)
-                for at, (position, _) in enumerate(group):
-                    answers[position] = results[at]
+                results = self._group([work for _, work in group])
+                for (position, _), result in zip(group, results, strict=True):
+                    answers[position] = result
         finally:
             self.network.module.train(training)
         return [answer for answer in answers if answer is not None]
@@ -244,7 +237,7 @@ class LocalModel:
             "architecture": type(self.network.module).__name__,
             "template_digest": self.network.template_digest,
             "device": self.network.device.type,
-            "batching": "padded" if self._continuous is None else "continuous",
+            "batching": "padded",
         }
 
     def _prepared(self, call: Call) -> _Work | Failure:
@@ -277,23 +270,6 @@ class LocalModel:
         if not grammar.allowed(()):
             return _refused("The constraint allows no completion at all.")
         return Prepared(call=call, prompt=prompt, room=bounded, grammar=grammar)
-
-    def _continuously(self, works: Sequence[_Work]) -> dict[int, _Result]:
-        """Answers by continuous batching, by position; calls that are unsuitable or failed are absent."""
-        suitable = {
-            at: work
-            for at, work in enumerate(works)
-            if isinstance(work, Prepared) and is_suitable(network=self.network, work=work)
-        }
-        if self._continuous is None or len(suitable) < 2:
-            return {}
-        try:
-            answers = continuous_completions(network=self.network, works=[*suitable.values()], size=self._continuous)
-        except Exception as error:  # noqa: BLE001 - plain batches can do the same, only slower
-            logger.warning("%s: no continuous batching: %s: %s", self.name, type(error).__name__, error)
-            self._continuous = None
-            return {}
-        return {at: answer for at, answer in zip(suitable, answers, strict=True) if answer is not None}
 
     def _group(self, works: Sequence[_Work]) -> list[_Result]:
         answers: dict[int, _Result] = {}
