@@ -58,8 +58,7 @@ class PlannerEntry(BaseModel):
     checkpoint_digest: str = ""
     """For `checkpoint`: returned by `Client.upload_checkpoint`."""
     strategy: str = ""
-    """Name of the strategy that asks the language model, as in `controlllm/adaptive`, or with options, as in
-    `controlllm/adaptive@2.5`."""
+    """Name of the strategy that asks the language model; options may follow, as in `controlllm/adaptive@2.5`."""
     options: dict[str, Any] | None = None
     """Options of the strategy that are not the default, by name."""
     roles: dict[str, dict[str, Any]] | None = Field(default=None, repr=False)

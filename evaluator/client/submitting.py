@@ -153,7 +153,7 @@ def submit(
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
-            help="Option of the strategy; may be repeated. planners list --json has them all.",
+            help="Option of the strategy; may be repeated.",
             rich_help_panel=STRATEGY,
         ),
     ] = None,
@@ -161,8 +161,7 @@ def submit(
         list[str] | None,
         typer.Option(
             metavar="ROLE=MODEL",
-            help="Model of a role of the strategy; may be repeated. chat:URL#MODEL, hf:ORG/NAME[@REV], FILE.zip or a "
-            "bundled model.",
+            help="Model of a role of the strategy: chat:URL#MODEL, hf:ORG/NAME[@REV], FILE.zip or a bundled one.",
             rich_help_panel=STRATEGY,
         ),
     ] = None,

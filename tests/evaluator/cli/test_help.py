@@ -50,7 +50,13 @@ def test_options_of_submit_are_in_groups_by_kind_of_planner(help_of):
     groups = re.findall(r"^(\S.*):$((?:\n +.*)+)", help_of("submit"), re.MULTILINE)
     options = {heading: set(re.findall(r"^  (--[\w-]+)", lines, re.MULTILINE)) for heading, lines in groups}
     assert options["Planner, one of"] == {"--planner", "--model", "--checkpoint", "--chat", "--plans", "--agent"}
-    assert options["With --model, --checkpoint or --chat"] == {"--strategy", "--chat-model"}
+    assert options["With --model, --checkpoint or --chat"] == {
+        "--strategy",
+        "--chat-model",
+        "--option",
+        "--role",
+        "--role-header",
+    }
     assert {"--timeout", "--header"} < options["With --chat or the URL of an endpoint"]
     assert options["Options"] == {"--json", "--output", "--url", "--patience", "--help"}
     assert max(map(len, options.values())) < 12
@@ -73,4 +79,5 @@ def test_long_helps_list_their_options_in_groups(help_of):
 
 def test_every_field_of_a_planner_is_an_option_of_submit_or_follows_from_others():
     others = {"name", "kind", "bundled_name", "endpoint_url", "model_id", "revision", "checkpoint_digest", "plans"}
+    others |= {"options", "roles"}
     assert set(PlannerEntry.model_fields) == {*FIELD_OPTIONS, *others, "header_name", "header_value"}

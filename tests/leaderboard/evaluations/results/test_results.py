@@ -7,7 +7,7 @@ from evaluator.execution.engine.store import MemoryStore
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import EvaluationState, TaskResult
 from leaderboard.evaluations.results.records import plan_summary
-from leaderboard.evaluations.results.results import RecordsRefusedError, without_address
+from leaderboard.evaluations.results.results import RecordsRefusedError, without_addresses
 from leaderboard.queue.leasing.leases import Lease
 from leaderboard.queue.workers.finishing import deliver
 from tests.leaderboard.factories import make_evaluation, make_lease, make_record, make_submission, make_suite
@@ -25,8 +25,8 @@ def test_a_record_does_not_tell_the_planner_s_address():
         ("Not notplanner.example.org.", "Not notplanner.example.org."),
     ):
         record = make_record("0", suite="s").model_copy(update={"reason_text": said})
-        assert without_address(record=record, url=URL).reason_text == kept
-        assert without_address(record=record, url="").reason_text == said
+        assert without_addresses(record=record, addresses=[URL]).reason_text == kept
+        assert without_addresses(record=record, addresses=[]).reason_text == said
 
 
 @pytest.mark.django_db
