@@ -87,7 +87,7 @@ class EvaluatorRunner:
         """Args:
         store: stores artefacts and executed steps.
         device: torch device of the experts.
-        memory_budget: bytes for all loaded experts; None: no limit.
+        memory_budget: bytes for all loaded experts; None: see `ExpertPool`.
         checkpoints: source of uploaded checkpoints; None: leases with them are refused.
         hub: address of the model hub; None: the default of its client.
         hub_cache: cache of the hub's models; None: the folder of its client.

@@ -66,7 +66,7 @@ class ExecutionEvaluator:
         device: torch device of experts and scorers.
         experts: the source of experts; by default the profile, which loads them on first use.
         scorers: creates the scorer of a metric; by default the profile's.
-        memory_budget: total bytes of loaded experts; None: no limit.
+        memory_budget: total bytes of loaded experts; None: see `ExpertPool`.
         listener: receives the progress of execution.
         split: name of the samples' split, for reports.
         judge: adds indicators of the plans.

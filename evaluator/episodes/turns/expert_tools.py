@@ -88,7 +88,7 @@ class ExpertTools:
         catalogue: the tools' signatures.
         store: opens the store of artefacts and executed calls before the first call.
         device: torch device of the experts.
-        memory_budget: total bytes of loaded experts; None: no limit.
+        memory_budget: total bytes of loaded experts; None: see `ExpertPool`.
         salt: of the suite; sampling experts share results between suites of equal salt.
         listener: receives progress after every batch.
         experts: the source of experts; by default the profile.

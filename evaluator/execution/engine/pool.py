@@ -7,16 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from evaluator.core.expert import Expert, ExpertSpec
-from evaluator.execution.experts.devices import (
-    allocated_bytes,
-    card_memory,
-    device_class,
-    is_out_of_memory,
-    release_memory,
-)
+from evaluator.execution.experts.devices import DeviceMemory, card_memory, device_class, is_out_of_memory
 from evaluator.execution.experts.profile import Profile, load_expert
 
 logger = logging.getLogger(__name__)
+SHARE_OF_FREE = 0.7
+"""Of a card's free memory, for loaded experts. Batches need the rest while they run."""
 
 
 class Experts(Protocol):
@@ -61,11 +57,11 @@ class _Resident:
 
 
 class ExpertPool:
-    """Keeps the experts of one profile loaded across shards, optionally within a memory budget.
+    """Keeps the experts of one profile loaded across shards, within a memory budget.
 
-    The budget covers loaded experts: on CUDA as measured by the allocator, elsewhere `nbytes` of the expert or the size
-    of its weight files. It excludes the working memory of batches. The least recently used expert is evicted first; an
-    expert larger than the budget is loaded alone.
+    The budget covers loaded experts: on CUDA as measured by the allocator, so that networks that experts share count
+    once, elsewhere `nbytes` of the expert or the size of its weight files. It excludes the working memory of batches.
+    The least recently used expert is evicted first; an expert larger than the budget is loaded alone.
     """
 
     def __init__(
@@ -75,18 +71,25 @@ class ExpertPool:
         device: str = "cpu",
         budget: int | None = None,
         load: Callable[..., Expert] = load_expert,
+        memory: DeviceMemory | None = None,
     ) -> None:
         """Args:
         profile: the experts.
         device: torch device.
-        budget: limit of loaded experts in bytes; None: no limit.
+        budget: limit of loaded experts in bytes. None: on CUDA, `SHARE_OF_FREE` of the memory that is free before the
+            first load; no limit elsewhere.
         load: loads an expert from `spec` and `device`.
+        memory: memory of the device.
         """
         self.profile = profile
         self.device = device
         self.loads: Counter[str] = Counter()
         """Number of loads of each tool's expert."""
         self._budget = budget
+        self._is_budget_known = budget is not None
+        self._memory = memory or DeviceMemory(device)
+        self._occupied = 0
+        """Bytes of loaded experts."""
         self._load_expert = load
         self._loaded: OrderedDict[str, _Resident] = OrderedDict()
         """By tool, most recently used last."""
@@ -126,8 +129,8 @@ class ExpertPool:
     def unload_others(self, tool: str) -> bool:
         others = [other for other in self._loaded if other != tool]
         for other in others:
-            del self._loaded[other]
-        release_memory(self.device)
+            self._drop(other)
+        self._memory.release()
         return bool(others)
 
     @property
@@ -140,8 +143,11 @@ class ExpertPool:
         return tuple(self._loaded)
 
     def _load(self, *, spec: ExpertSpec) -> _Resident:
+        if not self._is_budget_known:
+            free = self._memory.free()
+            self._budget, self._is_budget_known = None if free is None else int(SHARE_OF_FREE * free), True
         self._make_room(size=self._sizes.get(spec.tool) or _weights_size(spec))
-        before = allocated_bytes(self.device)
+        before = self._memory.allocated()
         try:
             expert = self._load_expert(spec=spec, device=self.device)
         except (RuntimeError, MemoryError) as error:
@@ -152,16 +158,18 @@ class ExpertPool:
             # Other programs use the device too, so less than the budget may be available.
             logger.warning("no memory for %s: all other experts are unloaded", spec.id)
             self._make_room(size=None)
-            before = allocated_bytes(self.device)
+            before = self._memory.allocated()
             expert = self._load_expert(spec=spec, device=self.device)
         self.loads[spec.tool] += 1
-        after, reported = allocated_bytes(self.device), getattr(expert, "nbytes", None)
+        after, reported = self._memory.allocated(), getattr(expert, "nbytes", None)
         if before is not None and after is not None:
             size = max(after - before, 0)
         else:
             size = reported if isinstance(reported, int) else _weights_size(spec)
-        self._sizes[spec.tool] = size
+        # With a shared network it is less than the expert needs alone.
+        self._sizes[spec.tool] = max(size, self._sizes.get(spec.tool, 0))
         self._make_room(size=size)
+        self._occupied += size
         return _Resident(expert=expert, batch_size=spec.batch_size, size=size)
 
     def _make_room(self, *, size: int | None) -> None:
@@ -174,12 +182,18 @@ class ExpertPool:
             logger.warning("an expert of %d bytes is larger than the budget of %s bytes", size, self._budget)
 
     def _fits(self, size: int) -> bool:
-        occupied = sum(resident.size for resident in self._loaded.values())
-        return self._budget is None or occupied + size <= self._budget
+        return self._budget is None or self._occupied + size <= self._budget
 
     def _drop(self, tool: str) -> None:
-        if self._loaded.pop(tool, None) is not None:
-            release_memory(self.device)
+        resident = self._loaded.pop(tool, None)
+        if resident is None:
+            return
+        size, before = resident.size, self._memory.allocated()
+        del resident
+        self._memory.release()
+        after = self._memory.allocated()
+        # What another expert shares stays.
+        self._occupied -= size if before is None or after is None else min(max(before - after, 0), self._occupied)
 
 
 def for_device(spec: ExpertSpec, *, device: str) -> ExpertSpec:

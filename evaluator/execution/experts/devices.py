@@ -76,6 +76,25 @@ def release_memory(device: str) -> None:
         torch.cuda.empty_cache()
 
 
+class DeviceMemory:
+    """The memory of a torch device, as far as torch knows it. Tests have stand-ins."""
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+
+    def allocated(self) -> int | None:
+        """Bytes that tensors occupy; None where torch does not count them."""
+        return allocated_bytes(self._device)
+
+    def free(self) -> int | None:
+        """Bytes that are free for this process, whoever else uses the device; None where it is not known."""
+        return free_bytes(self._device).get("free")
+
+    def release(self) -> None:
+        """Free unreferenced memory."""
+        release_memory(self._device)
+
+
 @cache
 def device_class(device: str) -> Mapping[str, str]:
     """The properties of a device that affect results. Devices of one class compute equal bytes for equal batches.

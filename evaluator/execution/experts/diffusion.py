@@ -15,7 +15,7 @@ from evaluator.core.expert import ExpertSpec
 from evaluator.core.values import Image, Value
 from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.inputs import in_batches
-from evaluator.execution.experts.pretrained import dtype_of
+from evaluator.execution.experts.pretrained import dtype_of, networks_in_use, share
 from evaluator.execution.experts.weights import WeightsError, known_digest, weights_digest
 
 
@@ -84,12 +84,17 @@ MULTIPLE = 8
 """Sides of generated pictures are multiples of this, in pixels."""
 
 
-def load_released(pipeline_class: Any, *, folder: Path, precision: str, device: str, **parts: object) -> Any:
+def load_released(
+    pipeline_class: Any, *, folder: Path, digest: str, precision: str, device: str, **parts: object
+) -> Any:
     """A pipeline from a folder, in evaluation mode, without progress bar or safety checker.
+
+    Pipelines from equal weights share their networks.
 
     Args:
         pipeline_class: a class of `diffusers`.
         folder: folder in its layout.
+        digest: the `weights_digest` of the folder.
         precision: precision of its networks.
         device: their device.
         parts: replacements of parts that the folder names; None omits a part.
@@ -99,18 +104,27 @@ def load_released(pipeline_class: Any, *, folder: Path, precision: str, device: 
     """
     logging.set_verbosity_error()
     logging.disable_progress_bar()
+    keys = {
+        path.name: (path.name, str(folder), digest, precision, device)
+        for path in folder.iterdir()
+        if path.name not in parts and any(path.glob("*.safetensors"))
+    }
     try:
         with loading():
             pipeline = pipeline_class.from_pretrained(
                 folder, local_files_only=True, use_safetensors=True, dtype=dtype_of(precision),
-                low_cpu_mem_usage=False, **parts,
+                low_cpu_mem_usage=False, **networks_in_use(keys), **parts,
             )  # fmt: skip
     except (OSError, ValueError) as error:
         raise WeightsError(f"there is no {pipeline_class.__name__} in {folder}: {error}") from error
     for part in pipeline.components.values():
         if hasattr(part, "eval"):
             part.eval()
-    return quiet(pipeline, device=device)
+    pipeline = quiet(pipeline, device=device)
+    for name, key in keys.items():
+        if (network := pipeline.components.get(name)) is not None:
+            share(key, network)
+    return pipeline
 
 
 def load_controlnet(*, folder: Path, precision: str) -> ControlNetModel:

@@ -4,8 +4,10 @@ Images are prepared by the checkpoint's processor with its `preprocessor_config.
 ViT's: a square, bilinear, mean and deviation 0.5.
 """
 
+from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
@@ -28,6 +30,38 @@ def dtype_of(precision: str) -> torch.dtype:
     if precision not in _DTYPES:
         raise WeightsError(f"there is no precision {precision!r}; there are: {', '.join(_DTYPES)}")
     return _DTYPES[precision]
+
+
+_NETWORKS: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+
+
+def shared(key: Hashable, *, load: Callable[[], Any]) -> Any:
+    """The network of a key, loaded unless an expert of this process has it.
+
+    Args:
+        key: everything on which the network depends: its class, the digest of its weights, precision, and device.
+        load: loads it. Experts must not change what they share.
+    """
+    with loading():
+        network = _NETWORKS.get(key)
+        if network is None:
+            network = _NETWORKS[key] = load()
+        return network
+
+
+def networks_in_use(keys: Mapping[str, Hashable]) -> dict[str, Any]:
+    """The networks of keys that experts of this process have, by name."""
+    return {name: _NETWORKS[key] for name, key in keys.items() if key in _NETWORKS}
+
+
+def share(key: Hashable, network: Any) -> None:
+    """Let other experts use a network while this one is loaded; see `shared`."""
+    _NETWORKS[key] = network
+
+
+def forget_networks() -> None:
+    """Have every network be loaded again. Experts keep theirs."""
+    _NETWORKS.clear()
 
 
 def load_pretrained(
@@ -66,8 +100,16 @@ def load_pretrained(
 
 
 def load_model(model_class: Any, *, spec: ExpertSpec, device: str) -> Any:
-    """`load_pretrained` with the weights and precision of a profile's entry."""
-    return load_pretrained(model_class, folder=spec.path, device=device, precision=spec.precision)
+    """`load_pretrained` with the weights and precision of a profile's entry. Experts with equal weights share it."""
+    return shared(
+        network_key(model_class, spec=spec, device=device),
+        load=lambda: load_pretrained(model_class, folder=spec.path, device=device, precision=spec.precision),
+    )
+
+
+def network_key(network: object, *, spec: ExpertSpec, device: str) -> Hashable:
+    """The key of a network with the weights of a profile's entry, for `shared`."""
+    return network, str(spec.path), spec.weights_digest, spec.precision, device
 
 
 def load_state(
@@ -81,13 +123,14 @@ def load_state(
     Raises:
         WeightsError: the weights do not match the model.
     """
-    stored = load_file(folder / "model.safetensors")
+    model.to(device)
+    stored = load_file(folder / "model.safetensors", device=device)
     state = {name: value.float() for name, value in stored.items() if not name.startswith(unused)}
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
         raise WeightsError(f"the weights in {folder} do not fit the model: {error}") from error
-    model.to(device=device, dtype=dtype_of(precision)).eval()
+    model.to(dtype=dtype_of(precision)).eval()
 
 
 _SETTINGS = "preprocessor_config.json"

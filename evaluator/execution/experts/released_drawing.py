@@ -48,7 +48,8 @@ class ReleasedGuidedDrawingExpert(SinglePictureSampler[tuple[str, Image]]):
         if not self._condition or spec.base is None:
             raise ExpertError(f'{spec.id} needs the parameter "condition" and a base')
         self._pipeline = load_released(
-            StableDiffusionControlNetPipeline, folder=spec.base, precision=spec.precision, device=device,
+            StableDiffusionControlNetPipeline, folder=spec.base, digest=spec.base_digest,
+            precision=spec.precision, device=device,
             controlnet=load_controlnet(folder=spec.path, precision=spec.precision),
             safety_checker=None, feature_extractor=None, requires_safety_checker=False,
         )  # fmt: skip
@@ -85,8 +86,9 @@ class PixArtExpert(SinglePictureSampler[str]):
         super().__init__(spec=spec)
         tokenizer = load_tokenizer(spec, folder=spec.base)
         self._pipeline = load_released(
-            PixArtAlphaPipeline, folder=spec.path, precision=spec.precision, device=device, tokenizer=tokenizer
-        )
+            PixArtAlphaPipeline, folder=spec.path, digest=spec.weights_digest, precision=spec.precision, device=device,
+            tokenizer=tokenizer,
+        )  # fmt: skip
         self._steps = whole_number(spec=spec, name="steps", default=20)
         self._guidance = number(spec=spec, name="guidance", default=4.5)
         self._side = whole_number(spec=spec, name="side", default=512)
@@ -112,7 +114,8 @@ class ReleasedVariationExpert(SinglePictureSampler[Image]):
         super().__init__(spec=spec)
         processor = CLIPImageProcessorPil.from_pretrained(spec.path / "feature_extractor", local_files_only=True)
         self._pipeline = load_released(
-            StableDiffusionImageVariationPipeline, folder=spec.path, precision=spec.precision, device=device,
+            StableDiffusionImageVariationPipeline, folder=spec.path, digest=spec.weights_digest,
+            precision=spec.precision, device=device,
             feature_extractor=processor, safety_checker=None, requires_safety_checker=False,
         )  # fmt: skip
         self._steps = whole_number(spec=spec, name="steps", default=50)
@@ -143,7 +146,8 @@ class ReleasedPictureEditingExpert(SinglePictureSampler[tuple[Image, str]]):
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec)
         self._pipeline = load_released(
-            StableDiffusionInstructPix2PixPipeline, folder=spec.path, precision=spec.precision, device=device,
+            StableDiffusionInstructPix2PixPipeline, folder=spec.path, digest=spec.weights_digest,
+            precision=spec.precision, device=device,
             safety_checker=None, feature_extractor=None, requires_safety_checker=False,
         )  # fmt: skip
         self._pipeline.scheduler = EulerAncestralDiscreteScheduler.from_config(self._pipeline.scheduler.config)
@@ -189,7 +193,8 @@ class ReleasedInpaintingExpert(SinglePictureSampler[_Region]):
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec)
         self._pipeline = load_released(
-            StableDiffusionInpaintPipeline, folder=spec.path, precision=spec.precision, device=device,
+            StableDiffusionInpaintPipeline, folder=spec.path, digest=spec.weights_digest,
+            precision=spec.precision, device=device,
             safety_checker=None, feature_extractor=None, requires_safety_checker=False,
         )  # fmt: skip
         side = self._pipeline.unet.config.sample_size * self._pipeline.vae_scale_factor

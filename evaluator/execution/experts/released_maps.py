@@ -21,7 +21,7 @@ from evaluator.core.values import Image
 from evaluator.execution.experts.imaging import Pixels, to_tensor
 from evaluator.execution.experts.inputs import whole_number
 from evaluator.execution.experts.maps import GreyMapExpert, MapExpert
-from evaluator.execution.experts.pretrained import Preparation, load_model, load_state
+from evaluator.execution.experts.pretrained import Preparation, load_model, load_state, network_key, shared
 
 Depths = npt.NDArray[np.float32]
 """Nearness in the model's unit, shape (height, width)."""
@@ -140,8 +140,13 @@ class AnnotatedEdgeExpert(GreyMapExpert):
     def __init__(self, *, spec: ExpertSpec, device: str) -> None:
         super().__init__(spec=spec, device=device)
         stored = json.loads((spec.path / "config.json").read_text(encoding="utf-8"))
-        self._model = EdgeAnnotator(tuple(stored["widths"]))
-        load_state(self._model, folder=spec.path, device=device, precision=spec.precision)
+
+        def load() -> EdgeAnnotator:
+            model = EdgeAnnotator(tuple(stored["widths"]))
+            load_state(model, folder=spec.path, device=device, precision=spec.precision)
+            return model
+
+        self._model: EdgeAnnotator = shared(network_key(EdgeAnnotator, spec=spec, device=device), load=load)
         self._side = whole_number(spec=spec, name="size", default=512)
 
     def prepare(self, image: Image) -> Image:

@@ -13,6 +13,7 @@ from evaluator.execution.engine.pool import ExpertPool
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import Profile
+from tests.fakes.device_memory import Counting
 from tests.fakes.experts import FakeExpert, FakePool, invert, mirror
 
 
@@ -54,8 +55,10 @@ def test_a_card_gets_the_batches_for_its_memory(monkeypatch, gigabytes, size, us
     experts = {"a": spec("a", batch_size=4, batch_sizes={24: 32, 80: 256}, uses=(other,)), "b": other}
     profile = Profile(name="fake", digest="fake", experts=experts, scorers={})
     loaded = []
-    pool = ExpertPool(profile=profile, device="cuda", load=lambda *, spec, device: loaded.append(spec) or Weighing(1))
-    monkeypatch.setattr("evaluator.execution.engine.pool.allocated_bytes", lambda device: 0)
+    pool = ExpertPool(
+        profile=profile, device="cuda", memory=Counting(),
+        load=lambda *, spec, device: loaded.append(spec) or Weighing(1),
+    )  # fmt: skip
     assert (pool.spec("a").batch_size, pool.spec("b").batch_size) == (size, used)
     pool.expert("a")
     assert (loaded[0].batch_size, loaded[0].uses[0].batch_size) == (size, used)
@@ -261,3 +264,57 @@ def test_an_expert_that_depends_on_its_position_runs_alone_on_that_device_and_it
     assert (on_cpu.batch_size, on_cpu.uses[0].batch_size) == (4, 8)
     assert (on_card.batch_size, on_card.uses[0].batch_size) == (1, 1)
     assert on_cpu.facts() == declared["a"].facts() != on_card.facts()
+
+
+class Sharing(Counting):
+    """A card on which experts of 10 bytes share a network of 30 with all others that are loaded."""
+
+    def __init__(self, *, free):
+        super().__init__(free=free)
+        self.experts = weakref.WeakSet()
+
+    def allocated(self):
+        return 10 * len(self.experts) + (30 if self.experts else 0)
+
+    def load(self, *, spec, device):
+        expert = FakeExpert(invert)
+        self.experts.add(expert)
+        return expert
+
+
+def test_a_shared_network_counts_once_and_stays_while_an_expert_has_it():
+    card = Sharing(free=None)
+    experts = {tool: spec(tool) for tool in "abcd"}
+    pool = ExpertPool(
+        profile=Profile(name="fake", digest="fake", experts=experts, scorers={}),
+        device="cuda", budget=60, load=card.load, memory=card,
+    )  # fmt: skip
+    for tool in "abc":
+        pool.expert(tool)
+    assert pool.resident == ("a", "b", "c"), "30 of a shared network and three times 10"
+    pool.expert("d")
+    assert pool.resident == ("b", "c", "d"), "only 10 bytes of the first expert were free"
+    assert card.allocated() == 60
+
+
+def test_without_a_budget_experts_get_a_share_of_what_is_free_on_the_card_before_the_first_is_loaded():
+    def load(*, spec, device):
+        card.bytes += 30
+        return Dropping(card)
+
+    class Dropping(FakeExpert):
+        def __init__(self, card):
+            super().__init__(invert)
+            weakref.finalize(self, free, card)
+
+    def free(card):
+        card.bytes -= 30
+
+    card = Counting(free=100)
+    experts = {tool: spec(tool) for tool in "abc"}
+    profile = Profile(name="fake", digest="fake", experts=experts, scorers={})
+    pool = ExpertPool(profile=profile, device="cuda", load=load, memory=card)
+    for tool in "abc":
+        pool.expert(tool)
+        card.room = 1000
+    assert pool.resident == ("b", "c"), "70 of 100 bytes"

@@ -47,6 +47,9 @@ class World:
     tools: tuple[str, ...]
 
     def expert(self, tool, **changes):
+        from evaluator.execution.experts.pretrained import forget_networks
+
+        forget_networks()
         return load_expert(spec=replace(self.profile.experts[tool], **changes))
 
 

@@ -9,17 +9,21 @@ from evaluator.controlllm.toolbench.released.executed import SEVERAL, TOOL100
 from evaluator.controlllm.toolbench.released.inputs import ReleasedInputs
 from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.plans_file import GivenPlan, GivenPlans
-from evaluator.core.records import Outcome, Reason
+from evaluator.core.records import Outcome, Reason, without_timings
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
 from evaluator.episodes.base import episode_of
 from evaluator.episodes.execution import ExecutionEvaluator
+from evaluator.execution.engine.pool import ExpertPool
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.profile import load_profile
 from evaluator.scoring.metrics import rule_names
 from tests.evaluator.controlllm.toolbench.released.files import picture, write_files
 from tests.evaluator.execution.experts.paper.world import fetch_tools, small
+from tests.fakes.device_memory import Card
 
+WORKING = 300_000
+"""Bytes of a batch, on a stand-in for a card."""
 pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 
@@ -62,10 +66,10 @@ def paper(tmp_path_factory):
 def make_evaluator(suite, paper, folder):
     store = MemoryStore()
 
-    def make(*, inputs=folder):
+    def make(*, inputs=folder, experts=None, into=store):
         return ExecutionEvaluator(
-            suite=suite, profile=paper, samples=ReleasedInputs(inputs, tasks=suite.tasks), count=1, store=store,
-            judge=episode_of(TOOL100).judge, beside_gold=True,
+            suite=suite, profile=paper, samples=ReleasedInputs(inputs, tasks=suite.tasks), count=1, store=into,
+            judge=episode_of(TOOL100).judge, beside_gold=True, experts=experts,
         )  # fmt: skip
 
     return make
@@ -156,3 +160,23 @@ def test_requests_without_their_files_or_a_tool_are_not_run(make_evaluator, suit
     assert lacking
     assert all("cannot be used" in sentence for _, sentence in lacking.values())
     assert evaluator.gaps.endswith("more")
+
+
+def test_results_have_equal_bytes_under_three_caps_of_memory_and_in_any_order(make_evaluator, paper, chosen):
+    tasks, planner = [task.key for task in chosen], given({task.key: task.gold for task in chosen})
+
+    def run(card, *, order):
+        pool = ExpertPool(profile=paper, load=card.load, memory=card)
+        made = make_evaluator(experts=pool, into=MemoryStore()).run(planner=planner, tasks=order)
+        return {record.task: without_timings(record).model_dump_json() for record in made}, pool
+
+    wide = Card(10**10, working=WORKING)
+    wanted, pool = run(wide, order=tasks)
+    assert set(pool.loads.values()) == {1}
+    most = max(pool._sizes.values())
+    for room, order in ((wide.peak * 2 // 3, tasks), (most + WORKING, tasks), (most + WORKING, tasks[::-1])):
+        card = Card(room, working=WORKING)
+        found, pool = run(card, order=order)
+        assert found == wanted
+        assert card.peak <= room
+        assert len(pool.resident) < len(pool.loads), "some were unloaded"
