@@ -81,7 +81,8 @@ def evaluate(
     store_limit: Annotated[str, typer.Option(help="Limit of the store's size, such as 20GB; none if empty.")] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     memory_budget: Annotated[
-        str, typer.Option(help="Memory limit of all loaded experts together, such as 6GB; none if empty.")
+        str,
+        typer.Option(help="Memory of all loaded experts, such as 6GB; if empty, 70 % of what a CUDA card has free."),
     ] = "",
     arbiter: ArbiterOption = "",
     arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,

@@ -42,7 +42,7 @@ class Setting:
     device: str = "cpu"
     """Torch device of experts and scorers."""
     memory_budget: int | None = None
-    """Total bytes of loaded experts; None: no limit."""
+    """Total bytes of loaded experts; None: see `ExpertPool`."""
     listener: "Listener | None" = None
     arbiter: ArbiterName | None = None
     """Decides what a judge's rules leave open; None: no arbiter."""
