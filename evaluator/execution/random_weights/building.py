@@ -25,7 +25,7 @@ from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.profile import NO_WEIGHTS, Profile, load_profile
 from evaluator.execution.experts.released_maps import EdgeAnnotator
 from evaluator.execution.experts.restormer import Restormer, RestormerConfig
-from evaluator.execution.experts.weights import weights_files
+from evaluator.execution.experts.weights import known_digest, weights_files
 from evaluator.execution.random_weights.networks import NETWORKS
 from evaluator.execution.random_weights.pipelines import PIPELINES, controlnet
 from evaluator.execution.random_weights.vocabularies import write_json
@@ -147,7 +147,9 @@ def build_checkpoints(
         shutil.rmtree(target, ignore_errors=True)
         with _drawing(item, device=device):
             _build(item, folder=target, size=size)
-        entry = Locked(revision=revision, files=weights_files(target), source=item.source)
+        entry = Locked(
+            revision=revision, files=weights_files(target, digest_of=known_digest), source=item.source
+        )  # fmt: skip
         write_lock(folder=folder, locked={**locked, item.name: entry})
 
 
