@@ -12,6 +12,7 @@ from evaluator.core.commands.usage import log, out, print_json, usage_error
 
 if TYPE_CHECKING:
     from evaluator.core.expert import ExpertSpec
+    from evaluator.execution.experts.checkpoints import Checkpoint
     from evaluator.execution.experts.profile import Profile, ScorerSpec
 
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
@@ -123,6 +124,7 @@ def fetch_profile(
     ] = None,
     only: OnlyOption = "",
     update: Annotated[bool, typer.Option("--update", help="Replace locked files by the downloaded ones.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the downloads, and whether they fit.")] = False,
 ) -> None:
     """Download the released checkpoints of a profile, convert them to safetensors, verify and lock them."""
     from evaluator.execution.experts.checkpoints import FetchError, weights_folder
@@ -131,6 +133,9 @@ def fetch_profile(
     chosen = chosen_profile(profile, cache=cache)
     names = _chosen(profile=chosen, only=only)
     folder = cache or weights_folder(profile)
+    if dry_run:
+        _list_downloads([chosen.checkpoints[name] for name in names], folder=folder, mirror=mirror)
+        return
     fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=report_line)
     for name in names:
         item = chosen.checkpoints[name]
@@ -142,6 +147,45 @@ def fetch_profile(
         report_line(f"{name}: licence {item.licence}{on_card}")
     _report_unpinned(profile=chosen, names=names, folder=folder)
     out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _list_downloads(items: "list[Checkpoint]", *, folder: Path, mirror: Path | None) -> None:
+    """Print what a fetch would download. Exit code 1 if it does not fit on the disk.
+
+    A hub that cannot be reached is asked once: the sizes of the rest are estimated.
+    """
+    import shutil
+
+    from evaluator.execution.experts.checkpoints import FetchError
+    from evaluator.execution.experts.fetching import need_of
+
+    table = Listing("checkpoint", "source", "pinned by", "licence", "on its card", "format", "MB to download")
+    total, largest, problem = 0, 0, ""
+    for item in items:
+        try:
+            need = need_of(item=item, folder=folder, mirror=mirror, asks_hub=not problem)
+        except FetchError as error:
+            raise usage_error(error) from None
+        problem = problem or need.problem
+        total, largest = total + need.bytes, max(largest, need.bytes)
+        size = "there" if need.is_there else f"{'' if need.is_exact else 'about '}{need.bytes / 1e6:,.0f}"
+        table.add_row(
+            item.name, item.source, "profile" if item.is_pinned else "lock", item.licence, need.licence or "",
+            need.layout, size,
+        )  # fmt: skip
+    table.show(out)
+    if problem:
+        report_line(f"{problem}. Sizes are estimated from the number of parameters.")
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
+    free = shutil.disk_usage(existing).free
+    # A checkpoint is converted or copied beside its download.
+    needed = total + largest
+    report_line(
+        f"{total / 1e9:,.1f} GB to download into {folder}, with {needed / 1e9:,.1f} GB of disk in use at most and "
+        f"{free / 1e9:,.1f} GB free: it {'fits' if needed <= free else 'does not fit'}"
+    )
+    if needed > free:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
 @app.command("convert")

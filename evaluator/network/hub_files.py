@@ -9,7 +9,7 @@ _SMALL = re.compile(
 )
 """Settings and vocabularies."""
 _SAFE = re.compile(r"(diffusion_pytorch_)?model(-\d+-of-\d+)?\.safetensors(\.index\.json)?")
-_UNSAFE = re.compile(r"(diffusion_)?pytorch_model\.bin")
+_UNSAFE = re.compile(r"(diffusion_)?pytorch_model(-\d+-of-\d+)?\.bin(\.index\.json)?")
 """Weights that are converted after the download; used only if there are no others."""
 
 

@@ -257,8 +257,9 @@ class Fetcher:
             target = folder / name
             target.parent.mkdir(parents=True, exist_ok=True)
             if name.endswith(".bin"):
-                stem = "model" if target.name == "pytorch_model.bin" else "diffusion_pytorch_model"
-                self._convert(source=source / name, target=target.with_name(f"{stem}.safetensors"))
+                self._convert(source=source / name, target=target.with_name(_converted(target.name)))
+            elif name.endswith(".bin.index.json"):
+                _convert_index(source=source / name, folder=target.parent)
             else:
                 shutil.copyfile(source / name, target)
 
@@ -268,6 +269,88 @@ class Fetcher:
 
         count = convert(source=source, target=target)
         self._report(f"converted {source.name}: {count} tensors")
+
+
+def _converted(name: str) -> str:
+    """The name of a `.bin` file, or of one part of many, after its conversion."""
+    stem = name.removesuffix(".bin")
+    return (stem if stem.startswith("diffusion_") else stem.replace("pytorch_", "", 1)) + ".safetensors"
+
+
+def _convert_index(*, source: Path, folder: Path) -> None:
+    """Write the index of converted parts: which part has which parameter.
+
+    Raises:
+        FetchError: the index is malformed.
+    """
+    try:
+        index = json.loads(source.read_text(encoding="utf-8"))
+        index["weight_map"] = {str(name): _converted(str(part)) for name, part in index["weight_map"].items()}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise FetchError(f"{source} is no index of the parts of a checkpoint") from None
+    name = source.name.removesuffix(".bin.index.json") + ".bin"
+    (folder / f"{_converted(name)}.index.json").write_text(json.dumps(index, indent=1, sort_keys=True) + "\n")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """The download that a checkpoint still needs."""
+
+    item: Checkpoint
+    is_there: bool
+    bytes: int
+    """Size of the files to download; 0 if they are there. An estimate from the number of parameters where `is_exact` is
+    false."""
+    is_exact: bool
+    layout: str
+    """`safetensors`, or the format that is converted; empty if unknown."""
+    licence: str | None
+    """On the model card, if the hub was asked."""
+    problem: str = ""
+    """Why the hub could not be asked."""
+
+
+def need_of(*, item: Checkpoint, folder: Path, mirror: Path | None = None, asks_hub: bool = True) -> Need:
+    """The download that a checkpoint needs, from the hub's description or from a folder; nothing is downloaded.
+
+    Raises:
+        FetchError: the lock file is damaged.
+    """
+    if problem_of(item=item, folder=folder) is None:
+        licence = read_lock(folder)[item.name].licence
+        return Need(item=item, is_there=True, bytes=0, is_exact=True, layout="safetensors", licence=licence)
+    estimate, licence, problem, names = _VALUE_BYTES * item.values, None, "", ()
+    size: int | None = None
+    if item.repo is None:
+        names = (str(item.url).rpartition("/")[2],)
+        path = None if mirror is None else mirror / names[0]
+        size = path.stat().st_size if path is not None and path.is_file() else None
+    elif mirror is not None:
+        top = mirror / item.repo
+        present = [path.relative_to(top).as_posix() for path in sorted(top.rglob("*")) if path.is_file()]
+        names = needed_files(names=present, folders=item.folders)
+        size = sum((top / name).stat().st_size for name in names) if names else None
+    elif asks_hub:
+        locked = read_lock(folder).get(item.name)
+        try:
+            resolved = resolve(item=item, revision=str(item.revision) if locked is None else locked.revision)
+            names, size, licence = resolved.files, resolved.bytes, resolved.licence
+        except FetchError as error:
+            problem = str(error)
+    return Need(
+        item=item,
+        is_there=False,
+        bytes=estimate if size is None else size,
+        is_exact=size is not None,
+        layout=_layout(names),
+        licence=licence,
+        problem=problem,
+    )
+
+
+def _layout(names: tuple[str, ...]) -> str:
+    suffixes = {Path(name).suffix for name in names}
+    return next((suffix.lstrip(".") for suffix in (".safetensors", ".bin", ".pth", ".pt") if suffix in suffixes), "")
 
 
 def problem_of(*, item: Checkpoint, folder: Path) -> str | None:

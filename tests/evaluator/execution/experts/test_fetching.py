@@ -1,14 +1,17 @@
 """Fetching the checkpoints of the profile `paper`: from a hub, from a folder; converted, locked, verified."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
+from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.execution.experts.checkpoints import Checkpoint, FetchError, checkpoint, read_lock
 from evaluator.execution.experts.fetching import Fetcher, problem_of
 from evaluator.execution.experts.profile import NO_WEIGHTS, ProfileError, load_expert, load_profile
@@ -81,6 +84,28 @@ class TestFromAFolder:
         locked = fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
         assert "pytorch_model.bin" not in locked.files
         assert set(load_file(cache / "fill-mask" / "model.safetensors")) == set(state)
+
+    def test_a_checkpoint_in_parts_is_converted_part_by_part(self, mirror, cache):
+        import torch
+        from safetensors.torch import load_file
+
+        folder = mirror / REPO
+        state = load_file(folder / "model.safetensors")
+        (folder / "model.safetensors").unlink()
+        names = sorted(state)
+        parts = {"00001": names[::2], "00002": names[1::2]}
+        weight_map = {}
+        for part, own in parts.items():
+            torch.save({name: state[name] for name in own}, folder / f"pytorch_model-{part}-of-00002.bin")
+            weight_map |= dict.fromkeys(own, f"pytorch_model-{part}-of-00002.bin")
+        (folder / "pytorch_model.bin.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+        locked = fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
+        assert {"model-00001-of-00002.safetensors", "model.safetensors.index.json"} <= set(locked.files)
+        load_expert(spec=load_profile("paper", weights=cache).experts["Fill Mask"])
+
+        (folder / "pytorch_model.bin.index.json").write_text('{"weight_map": ["a"]}')
+        with pytest.raises(FetchError, match="is no index of the parts"):
+            fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror, update=True)
 
     def test_fetching_again_changes_nothing(self, mirror, cache):
         first = fetched(small_denoiser(), cache=cache, mirror=mirror)
@@ -241,6 +266,13 @@ def planarena(*arguments, **environment):
     )  # fmt: skip
 
 
+def line_of(name, text):
+    """The lines that list a checkpoint, as one."""
+    return " ".join(" ".join(block.split()) for block in text.split("\n\n") if block.split()[:1] == [name]) or next(
+        line for line in text.splitlines() if line.split()[:1] == [name]
+    )
+
+
 def fetch(cache, *, hub):
     return planarena("profiles", "fetch", "paper", "--only", "fill-mask", "--cache", str(cache), HF_ENDPOINT=hub)
 
@@ -261,6 +293,33 @@ class TestCommands:
         assert "config.json is not the file that was fetched" in checked.stdout
         assert "sentiment: was not fetched" in checked.stdout
         assert "not pinned" not in checked.stderr
+
+    def test_a_dry_run_lists_sizes_licences_and_formats_and_downloads_nothing(self, mirror, cache, monkeypatch):
+        dry = ("profiles", "fetch", "paper", "--dry-run", "--only", "fill-mask,denoising", "--cache", str(cache))
+        done = CliRunner().invoke(app, [*dry, "--from", str(mirror)])
+        assert done.exit_code == 0
+        assert not cache.exists()
+        size = sum(path.stat().st_size for path in (mirror / REPO).iterdir() if path.suffix != ".md") / 1e6
+        assert f"{size:,.0f}" in line_of("fill-mask", done.output)
+        assert "safetensors" in line_of("fill-mask", done.output)
+        assert "pth" in line_of("denoising", done.output)
+        assert "it fits" in done.output
+        fetched(CHECKPOINTS["fill-mask"], cache=cache, mirror=mirror)
+        done = CliRunner().invoke(app, [*dry, "--from", str(mirror)])
+        assert "there" in line_of("fill-mask", done.output)
+        monkeypatch.setattr("shutil.disk_usage", lambda folder: SimpleNamespace(free=1))
+        assert CliRunner().invoke(app, [*dry, "--from", str(mirror)]).exit_code == ExitCode.CHECK_FAILED
+
+    def test_a_dry_run_asks_the_hub_and_estimates_without_it(self, mirror, cache):
+        dry = ("profiles", "fetch", "paper", "--dry-run", "--only", "fill-mask,sentiment", "--cache", str(cache))
+        with serving(mirror, commits={REPO: COMMIT}) as address:
+            done = planarena(*dry, HF_ENDPOINT=address)
+        assert done.returncode == 0, done.stderr
+        assert "mit" in line_of("fill-mask", done.stdout)
+        assert "about" not in line_of("fill-mask", done.stdout)
+        assert "about" in line_of("sentiment", done.stdout)
+        assert "has no model yiyanghkust/finbert-tone" in done.stderr
+        assert not (cache / "lock.json").exists()
 
     @pytest.mark.full
     def test_another_commit_than_the_pinned_one_is_refused(self, mirror, cache):
