@@ -125,16 +125,17 @@ def fetch_profile(
     only: OnlyOption = "",
     update: Annotated[bool, typer.Option("--update", help="Replace locked files by the downloaded ones.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the downloads, and whether they fit.")] = False,
+    as_json: JsonFlag = False,
 ) -> None:
     """Download the released checkpoints of a profile, convert them to safetensors, verify and lock them."""
-    from evaluator.execution.experts.checkpoints import FetchError, weights_folder
+    from evaluator.execution.experts.checkpoints import FetchError, read_lock, weights_folder
     from evaluator.execution.experts.fetching import Fetcher
 
     chosen = chosen_profile(profile, cache=cache)
     names = _chosen(profile=chosen, only=only)
     folder = cache or weights_folder(profile)
     if dry_run:
-        _list_downloads([chosen.checkpoints[name] for name in names], folder=folder, mirror=mirror)
+        _list_downloads([chosen.checkpoints[name] for name in names], folder=folder, mirror=mirror, as_json=as_json)
         return
     fetcher = Fetcher(folder=folder, mirror=mirror, update=update, report=report_line)
     for name in names:
@@ -146,10 +147,13 @@ def fetch_profile(
         on_card = f", on its card {locked.licence}" if locked.licence else ""
         report_line(f"{name}: licence {item.licence}{on_card}")
     _report_unpinned(profile=chosen, names=names, folder=folder)
+    if as_json:
+        print_json([{"checkpoint": name, **read_lock(folder)[name].to_json()} for name in names])
+        return
     out.print(f"{len(names)} checkpoints are in {folder}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _list_downloads(items: "list[Checkpoint]", *, folder: Path, mirror: Path | None) -> None:
+def _list_downloads(items: "list[Checkpoint]", *, folder: Path, mirror: Path | None, as_json: bool) -> None:
     """Print what a fetch would download. Exit code 1 if it does not fit on the disk.
 
     A hub that cannot be reached is asked once: the sizes of the rest are estimated.
@@ -159,27 +163,45 @@ def _list_downloads(items: "list[Checkpoint]", *, folder: Path, mirror: Path | N
     from evaluator.execution.experts.checkpoints import FetchError
     from evaluator.execution.experts.fetching import need_of
 
-    table = Listing("checkpoint", "source", "pinned by", "licence", "on its card", "format", "MB to download")
-    total, largest, problem = 0, 0, ""
+    needs, problem = [], ""
     for item in items:
         try:
             need = need_of(item=item, folder=folder, mirror=mirror, asks_hub=not problem)
         except FetchError as error:
             raise usage_error(error) from None
+        needs.append(need)
         problem = problem or need.problem
-        total, largest = total + need.bytes, max(largest, need.bytes)
-        size = "there" if need.is_there else f"{'' if need.is_exact else 'about '}{need.bytes / 1e6:,.0f}"
-        table.add_row(
-            item.name, item.source, "profile" if item.is_pinned else "lock", item.licence, need.licence or "",
-            need.layout, size,
-        )  # fmt: skip
-    table.show(out)
+    rows: list[dict[str, Any]] = [
+        {
+            "checkpoint": need.item.name,
+            "source": need.item.source,
+            "pinned_by": "profile" if need.item.is_pinned else "lock",
+            "licence": need.item.licence,
+            "licence_on_card": need.licence,
+            "format": need.layout or None,
+            "is_there": need.is_there,
+            "bytes": need.bytes,
+            "is_estimate": not need.is_exact,
+        }
+        for need in needs
+    ]
+    total = sum(need.bytes for need in needs)
+    # A checkpoint is converted or copied beside its download.
+    needed = total + max(need.bytes for need in needs)
+    free = shutil.disk_usage(next(path for path in (folder, *folder.absolute().parents) if path.is_dir())).free
+    if as_json:
+        print_json({"downloads": rows, "bytes": total, "bytes_of_disk": needed, "bytes_free": free})
+    else:
+        table = Listing("checkpoint", "source", "pinned by", "licence", "on its card", "format", "MB to download")
+        for row in rows:
+            size = f"{'about ' if row['is_estimate'] else ''}{row['bytes'] / 1e6:,.0f}"
+            table.add_row(
+                row["checkpoint"], row["source"], row["pinned_by"], row["licence"], row["licence_on_card"] or "",
+                row["format"] or "", "there" if row["is_there"] else size,
+            )  # fmt: skip
+        table.show(out)
     if problem:
         report_line(f"{problem}. Sizes are estimated from the number of parameters.")
-    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.is_dir())
-    free = shutil.disk_usage(existing).free
-    # A checkpoint is converted or copied beside its download.
-    needed = total + largest
     report_line(
         f"{total / 1e9:,.1f} GB to download into {folder}, with {needed / 1e9:,.1f} GB of disk in use at most and "
         f"{free / 1e9:,.1f} GB free: it {'fits' if needed <= free else 'does not fit'}"
