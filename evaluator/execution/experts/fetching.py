@@ -317,10 +317,12 @@ def need_of(*, item: Checkpoint, folder: Path, mirror: Path | None = None, asks_
         FetchError: the lock file is damaged.
     """
     if problem_of(item=item, folder=folder) is None:
-        licence = read_lock(folder)[item.name].licence
-        return Need(item=item, is_there=True, bytes=0, is_exact=True, layout="safetensors", licence=licence)
-    estimate, licence, problem, names = _VALUE_BYTES * item.values, None, "", ()
+        on_card = read_lock(folder)[item.name].licence
+        return Need(item=item, is_there=True, bytes=0, is_exact=True, layout="safetensors", licence=on_card)
+    names: tuple[str, ...] = ()
     size: int | None = None
+    licence: str | None = None
+    problem = ""
     if item.repo is None:
         names = (str(item.url).rpartition("/")[2],)
         path = None if mirror is None else mirror / names[0]
@@ -340,7 +342,7 @@ def need_of(*, item: Checkpoint, folder: Path, mirror: Path | None = None, asks_
     return Need(
         item=item,
         is_there=False,
-        bytes=estimate if size is None else size,
+        bytes=_VALUE_BYTES * item.values if size is None else size,
         is_exact=size is not None,
         layout=_layout(names),
         licence=licence,
