@@ -60,7 +60,11 @@ def chain(
     Independent steps run in batches. If a step fails because of its arguments, they are corrected from the available
     results; then the next solution of the subtask is tried. Evaluations score a planner's plan without corrections.
 
-    Exit code 0 if every subtask made its result, 1 if one did not, 2 for bad usage, 4 if the language model failed.
+    Complete means that every part of the request has a result of the wanted kind, from a tool that does it; what no
+    tool does is declined, and the response says which tool is missing.
+
+    Exit code 0 if the request is complete, 1 if a part was declined or failed, 2 for bad usage, 4 if the language
+    model failed.
     """
     from evaluator.controlllm.chain.requests import request_of_task, write_results
     from evaluator.core.language_model import LanguageModelError
@@ -166,6 +170,8 @@ def transcript(*, request: "PlannerRequest", planner: str, finished: "Finished")
         "state": [entry.to_json() for entry in finished.state.entries()],
         "results": {name: entry.to_json() for name, entry in finished.results.items()},
         "complete": finished.is_complete,
+        "outcome": str(finished.outcome),
+        "undone": list(finished.undone),
         "response": finished.response,
     }
 

@@ -1,16 +1,16 @@
 """The stages of one request in order, from its words to the response, without models, threads or files.
 
 The conversation is a generator of calls for a language model, which are answered in order, and of plans to run. Without
-a language model it first declines subtasks without a suitable tool or with missing files, since the rules of the
-decomposition match a tool to any sentence, even for sending an email.
+a language model only tools that do what a part of the request demands may make its result, and parts that no tool does
+are declined (`strategies.demands`); with one, the same reading checks that every part has a result of its kind.
 
 After each run all subtasks with a problem are corrected together: first their arguments, at most `MOST_CHANGES` times
 per solution, then by the next solution. Results of earlier runs come from the store, so only changed steps run again. A
 failed subtask stops only those that need its result. The response lists the results and their files.
 """
 
-import re
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -26,6 +26,7 @@ from evaluator.controlllm.chain.corrections import (
     problems_of,
     read_correction,
 )
+from evaluator.controlllm.chain.response import failures_of, respond
 from evaluator.controlllm.chain.state import (
     Entry,
     Outcome,
@@ -35,8 +36,8 @@ from evaluator.controlllm.chain.state import (
     plan_without,
 )
 from evaluator.controlllm.strategies.binding import solution_json
-from evaluator.controlllm.strategies.offline_decomposing import likeness_to_tools
-from evaluator.controlllm.strategies.strategy import ControlLLM, Staged, read_response, respond_offline, response_call
+from evaluator.controlllm.strategies.offline_decomposing import decompose_offline
+from evaluator.controlllm.strategies.strategy import ControlLLM, Staged, read_response, response_call
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Answer, Call
 from evaluator.core.planner import PlannerRequest
@@ -63,46 +64,38 @@ def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str,
     }
 
 
-def failures_of(progress: Sequence[Progress]) -> list[str]:
-    """Failures as sentences."""
-    return [
-        f"{subtask.subtask.description} ({subtask.why})"
-        for subtask in progress
-        if subtask.outcome in (Outcome.FAILED, Outcome.DECLINED, Outcome.BLOCKED)
-    ]
-
-
 def with_all_files(text: str, *, results: Mapping[str, Entry]) -> str:
     """A response that names every file: names that a model omitted are appended."""
     missing = [name for name in results if name not in text]
     return f"{text}\n\nFiles: {', '.join(missing)}." if missing else text
 
 
-LEAST_LIKENESS = 0.27
-"""Calibrated on solvable and unsolvable requests: of the candidate thresholds it has the largest sum of accepted
-solvable and declined unsolvable ones (`docs/planners.md`, "What is declined")."""
-_FILE = re.compile(r"[\w-]+\.(?:png|jpe?g|gif|webp|mp4|wav|mp3|txt)\b", re.IGNORECASE)
-
-
-def declined(staged: Staged, *, files: Collection[str]) -> dict[int, str]:
-    """Reasons for declining subtasks, by position; only for decompositions by rules.
+def undone_by(staged: Staged, *, request: PlannerRequest, progress: Sequence[Progress]) -> tuple[str, ...]:
+    """Parts of a request without a result of the kind that they demand, with the reason; for other decompositions than
+    those by demand, whose subtasks may miss a part or name another one.
 
     Args:
         staged: the stages before execution.
-        files: names of the given files.
+        request: the request.
+        progress: the subtasks at the end.
     """
-    if staged.decomposed.tries or staged.decomposed.network:
-        return {}
-    reasons: dict[int, str] = {}
-    for number, planned in enumerate(staged.planned):
-        subtask = planned.searching.subtask
-        missing = [name for name in _FILE.findall(subtask.description) if name not in files]
-        likeness = likeness_to_tools(subtask, tools=staged.toolbox.tools, lexicon=staged.toolbox.lexicon)
-        if missing:
-            reasons[number] = f"{missing[0]} is not among the given files"
-        elif likeness is not None and likeness < LEAST_LIKENESS:
-            reasons[number] = f"no tool is for this: likeness {likeness:.2f}, below {LEAST_LIKENESS}"
-    return reasons
+    made = Counter(result.type for own in progress if own.outcome is Outcome.MADE for result in own.subtask.returns)
+    missing = sum(own.outcome is not Outcome.MADE for own in progress)
+    undone = []
+    tools, lexicon = staged.toolbox.tools, staged.toolbox.lexicon
+    for part in decompose_offline(request=request, tools=tools, lexicon=lexicon, by_demand=True):
+        (wanted,) = part.return_types
+        said = part.description.partition(" Tools that may help:")[0].rstrip(" .")
+        if part.lacks:
+            undone.append(f'"{said}", because {part.lacks}')
+        elif made[wanted]:
+            made[wanted] -= 1
+        elif missing:
+            # A subtask that failed, whose reason is told.
+            missing -= 1
+        else:
+            undone.append(f'"{said}", because it has no result of type {wanted}')
+    return tuple(undone)
 
 
 MOST_CHANGES = 3
@@ -162,6 +155,17 @@ class Correction:
         }  # fmt: skip
 
 
+class ChainOutcome(StrEnum):
+    """The outcome of a request."""
+
+    COMPLETE = "complete"
+    """Every part has a result of the wanted kind, from a tool that does it."""
+    DECLINED = "declined"
+    """No tool does some part, or the request asks for nothing."""
+    FAILED = "failed"
+    """A tool failed or found nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Finished:
     """The outcome of a conversation."""
@@ -174,6 +178,8 @@ class Finished:
     results: Mapping[str, Entry]
     """By the name of their file."""
     response: str
+    undone: tuple[str, ...] = ()
+    """Parts of the request that no subtask stands for, with the reason."""
 
     @property
     def plan(self) -> list[JsonValue]:
@@ -182,8 +188,16 @@ class Finished:
 
     @property
     def is_complete(self) -> bool:
-        """Whether there are subtasks and each made its result."""
-        return bool(self.progress) and all(subtask.outcome is Outcome.MADE for subtask in self.progress)
+        """Whether every part of the request has a result of the wanted kind, from a tool that does it."""
+        return self.outcome is ChainOutcome.COMPLETE
+
+    @property
+    def outcome(self) -> "ChainOutcome":
+        """The outcome of the request."""
+        if self.undone or not self.progress or any(own.outcome is Outcome.DECLINED for own in self.progress):
+            return ChainOutcome.DECLINED
+        is_made = all(subtask.outcome is Outcome.MADE for subtask in self.progress)
+        return ChainOutcome.COMPLETE if is_made else ChainOutcome.FAILED
 
 
 Want = Sequence[Call] | Run
@@ -206,28 +220,30 @@ def hold(
         request: the words, files and tools of the request.
         given: the values of its files.
         correcting: False runs the plan once, unchanged.
-        declining: False also runs subtasks without a suitable tool.
+        declining: False lets likeness find a tool for any sentence, and does not check that every part was done.
     """
-    staged: Staged = yield from strategy.stages(request)
+    staged: Staged = yield from strategy.stages(request, by_demand=declining)
     execution = _Execution(
         request=request.task.request, staged=staged, given=given, asks=strategy.asks, correcting=correcting,
-        declining=declining,
+        accepts_empty=not declining,
     )  # fmt: skip
     yield from execution.run()
     progress, state = execution.progress, execution.state
     results = results_of(progress=progress, state=state)
     calls = [action.call() for place, action in actions_of(progress) if progress[place.subtask].outcome is Outcome.MADE]
     values: dict[str, JsonValue] = {name: f"{entry.in_words()} ({entry.type})" for name, entry in results.items()}
-    failures = failures_of(progress)
+    undone = undone_by(staged, request=request, progress=progress) if declining and not strategy.by_rules else ()
+    failures = [*failures_of(progress), *undone]
     if strategy.asks:
         answers = yield [response_call(request=request.task.request, calls=calls, results=values, failures=failures)]
         assert not isinstance(answers, Ran)
         response = with_all_files(read_response(answers[0]), results=results)
     else:
-        response = respond_offline(calls=calls, results=values, failures=failures)
+        response = respond(progress=progress, state=state, results=results, undone=undone)
     return Finished(
         staged=staged, progress=tuple(progress), state=state, rounds=tuple(execution.rounds),
         corrections=tuple(execution.corrections), results=results, response=response,
+        undone=undone,
     )  # fmt: skip
 
 
@@ -240,20 +256,20 @@ class _Execution:
     given: Sequence[Entry]
     asks: bool
     correcting: bool
-    declining: bool
     progress: list[Progress] = field(init=False)
     state: StateMemory = field(init=False)
     rounds: list[tuple[StepRun, ...]] = field(default_factory=list)
     corrections: list[Correction] = field(default_factory=list)
+    accepts_empty: bool = False
+    """Whether what was made of a selection that found nothing counts as made."""
     waiting: dict[int, Correction] = field(default_factory=dict)
     """By subtask, the correction whose outcome the next run decides."""
 
     def __post_init__(self) -> None:
         self.progress = list(map(Progress.begin, self.staged.planned))
-        if self.declining and not self.asks:
-            names = {entry.reference for entry in self.given}
-            for number, why in declined(self.staged, files=names).items():
-                self.progress[number].outcome, self.progress[number].why = Outcome.DECLINED, why
+        for subtask in self.progress:
+            if subtask.subtask.lacks:
+                subtask.outcome, subtask.why = Outcome.DECLINED, subtask.subtask.lacks
         self.state = StateMemory(self.given)
 
     def run(self) -> Generator[Want, Reply, None]:
@@ -344,7 +360,7 @@ class _Execution:
                 number, CorrectionKind.SOLUTION, problem=problem, what=what, why="no argument is left to change"
             )
             subtask.take(following)
-        elif subtask.fallback is not None:
+        elif subtask.fallback is not None and (self.accepts_empty or problem.is_result):
             choice, solution = subtask.fallback
             if (choice, solution) != (subtask.choice, subtask.solution):
                 what = f"solution {choice + 1}, as it ran"
@@ -369,7 +385,7 @@ class _Execution:
         """Without corrections an empty selection is a result, and every other problem a failure."""
         for number, problem in problems.items():
             subtask = self.progress[number]
-            if problem.kind is Kind.NOTHING:
+            if problem.kind is Kind.NOTHING and (self.accepts_empty or problem.is_result):
                 subtask.outcome = Outcome.MADE
             else:
                 subtask.outcome, subtask.why = Outcome.FAILED, problem.message

@@ -170,8 +170,12 @@ def _empty_selection(
         counts(other.tool) and not references.isdisjoint(filter(None, other.inputs.values()))
         for _, other in actions_of(progress)
     )
+    # To the question whether a picture or video shows something, "nothing" is an answer.
+    is_answer = action.tool.output_types == (ResourceType.CATEGORY,) and not references.isdisjoint(
+        progress[place.subtask].results
+    )
     message = f"{action.tool.name} found nothing called {condition!r}"
-    return Problem(place, Kind.NOTHING, message, texts, is_result=is_counted)
+    return Problem(place, Kind.NOTHING, message, texts, is_result=is_counted or is_answer)
 
 
 def selects(tool: Tool) -> bool:

@@ -93,7 +93,7 @@ class ChainRunner:
         Args:
             requests: the requests with their files.
             correcting: False runs each plan once, unchanged.
-            declining: False also runs subtasks without a suitable tool.
+            declining: False lets likeness find a tool for any sentence.
         """
         chains = [self._begin(request, correcting=correcting, declining=declining) for request in requests]
         for chain in chains:

@@ -21,9 +21,10 @@ These rules understand far less than a language model; the documentation has the
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluator.controlllm.strategies import text_tools
+from evaluator.controlllm.strategies.demands import Demand, demand_of, is_remark, parts_of
 from evaluator.controlllm.strategies.quotations import Quotation, Quoted, read_quotations, without_marks
 from evaluator.controlllm.strategies.search import reachable_tools
 from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
@@ -32,10 +33,15 @@ from evaluator.core.planner import PlannerRequest
 from evaluator.core.tools.types import ResourceType, Tool
 
 _CUTS = re.compile(r"(?<=[.?!;])\s+|\s*,?\s+(?:and\s+)?(?:then|afterwards|after that|finally|next),?\s+", re.IGNORECASE)
+_PART_CUTS = re.compile(
+    r"(?<=[.?!;])\s+|\s*,?\s+(?:and\s+)?(?:then|afterwards|after that|finally),?\s+|,\s+(?:and\s+)?next,?\s+",
+    re.IGNORECASE,
+)
 _NEW = re.compile(r"\b(?:new|resulting|generated|result)\b", re.IGNORECASE)
 _SPEAKS_BACK = re.compile(
     r"\b(?:it|its|this|that|these|them|same|the (?:image|picture|photo|video|clip))\b", re.IGNORECASE
 )
+_PRESENTS = re.compile(r"\W*(?:my|the|this) (?:image|picture|photo|video|clip|file) is\b", re.IGNORECASE)
 _QUESTION = re.compile(r"\?\s*$")
 _ASKS = re.compile(r"\b(?:ask|answer|question|reply|respond)\b", re.IGNORECASE)
 _QUOTE = '"..."'
@@ -46,10 +52,14 @@ _ASKED_OR_DRAWN = ("question-answering", "visual-question-answering", "image-gen
                    "audio-generation")  # fmt: skip
 _ARTICLES = frozenset({"a", "an", "the", "any", "some", "all", "every", "each"})
 _MEDIA = frozenset({ResourceType.IMAGE, ResourceType.VIDEO, ResourceType.AUDIO})
+_OPEN = re.compile(r"\b(?:what|which|name|recogni[sz]e|identify|classify|categor\w+)\b", re.IGNORECASE)
+_CLOSED = re.compile(
+    r"\b(?:whether|if|check|contains?)\b|^\W*(?:is|are|does|do|did|was|were|has|have)\b", re.IGNORECASE
+)
 _HELP = " Tools that may help: "
 _LIKE = 0.08
 """The lowest likeness of a tool that a sentence may ask for."""
-_LOOKING = frozenset(content_words("look image video text audio"))
+_FILE = re.compile(r"[\w-]+\.(?:png|jpe?g|gif|webp|mp4|wav|mp3|txt)\b", re.IGNORECASE)
 _INDIRECT = 0.8
 """Factor on the likeness for each type that another tool must make."""
 
@@ -63,6 +73,11 @@ class _Sentence:
     resources: tuple[Resource, ...]
     names_files: bool
     quotations: tuple[Quotation, ...]
+    antecedent: str = ""
+    """The name of an object in the clauses before, to which "it" may refer."""
+
+    is_open: bool = False
+    """Whether it asks which one of a classifier's names fits, not whether a certain one does."""
 
     @property
     def kinds(self) -> set[ResourceType]:
@@ -91,21 +106,61 @@ class _Step:
     args: tuple[Resource, ...]
 
 
-def decompose_offline(*, request: PlannerRequest, tools: Sequence[Tool], lexicon: Lexicon) -> tuple[TypedSubtask, ...]:
-    """The subtasks of a request by the rules of this module."""
+def decompose_offline(
+    *, request: PlannerRequest, tools: Sequence[Tool], lexicon: Lexicon, by_demand: bool = False
+) -> tuple[TypedSubtask, ...]:
+    """The subtasks of a request by the rules of this module.
+
+    Args:
+        request: the request.
+        tools: the offered tools.
+        lexicon: their lexicon.
+        by_demand: whether only tools that do what a part demands (`demands`) may make its result. A part that no tool
+            does is a subtask that says what it lacks, and remarks are none. Otherwise likeness finds a tool for any
+            sentence.
+    """
     files = {name: ResourceType(kind) for name, kind in request.task.resources.items()}
     quoted = read_quotations(request.task.request, files=files)
     subtasks: list[TypedSubtask] = []
     previous: tuple[Resource, ...] = ()
-    for text in _sentences(quoted.text, files=files):
+    antecedent = ""
+    for text in _parts(quoted.text, files=files, by_demand=by_demand):
         sentence = _sentence(text=text, quoted=quoted, files=files, previous=previous, subtasks=subtasks)
+        demand: Demand | None = None
+        if by_demand:
+            sentence = replace(sentence, antecedent=antecedent)
+            antecedent = _object_name(said=sentence.said, lexicon=lexicon) or antecedent
+            demand = demand_of(
+                _FILE.sub("the image", sentence.said), kinds=sentence.kinds, tools=tools, quotes=bool(sentence.texts())
+            )
+            text_only = all(set(tool.input_types) == {ResourceType.TEXT} for tool in tools if tool.name in demand.tools)
+            if demand.tools and text_only and not sentence.names_files and not sentence.texts():
+                sentence = replace(sentence, resources=())
+            missing = [name for name in _FILE.findall(text) if name not in files]
+            is_stated = is_remark(_without_names(text, files=files)) and not _PRESENTS.match(text)
+            if missing and not is_stated:
+                demand = Demand(lacks=f"{missing[0]} is not among the given files")
         is_quotation = sentence.quotations and not sentence.names_files
         previous = sentence.texts() if is_quotation else sentence.resources or previous
         least = 2 if sentence.names_files else 1 if sentence.quotations else 0
-        if len(set(content_words(sentence.said))) < least and not text_tools.wants_anything(sentence.said):
+        if demand is None:
+            if len(set(content_words(sentence.said))) < least and not text_tools.wants_anything(sentence.said):
+                continue
+        elif demand.is_empty:
             continue
         steps = list(_steps_of_texts(sentence=sentence, tools={tool.name: tool for tool in tools}))
-        for step in steps or _steps_by_likeness(sentence=sentence, tools=tools, lexicon=lexicon):
+        if demand is not None:
+            steps = [step for step in steps if step.chain[-1].name in demand.tools]
+        if demand is not None and _is_open(sentence.said):
+            sentence = replace(sentence, is_open=True)
+        admitted = tuple(tools) if demand is None else tuple(tool for tool in tools if tool.name in demand.tools)
+        steps = steps or list(_steps_by_likeness(sentence=sentence, tools=tools, lexicon=lexicon, admitted=admitted))
+        if demand is not None and not steps:
+            lacks = demand.lacks or "no tool makes its result of what is given"
+            subtasks.append(
+                _lacking(said=sentence.whole, number=len(subtasks), resources=sentence.resources, lacks=lacks)
+            )
+        for step in steps:
             names = ", ".join(f"`{tool.name}`" for tool in step.named)
             subtask = TypedSubtask(
                 id=len(subtasks),
@@ -113,42 +168,70 @@ def decompose_offline(*, request: PlannerRequest, tools: Sequence[Tool], lexicon
                 domains=tuple(dict.fromkeys(tool.domain for tool in step.chain)),
                 args=step.args,
                 returns=(Resource(type=step.chain[-1].output_types[0], value=f"<GENERATED>-{len(subtasks)}"),),
+                demanded=() if demand is None else tuple(tool.name for tool in step.named),
             )
-            if not any(_is_repeated_reading(subtask, other) for other in subtasks):
+            is_repeated = by_demand and any(
+                (other.demanded, other.args) == (subtask.demanded, subtask.args) for other in subtasks
+            )
+            if not is_repeated and not any(_is_repeated_reading(subtask, other) for other in subtasks):
                 subtasks.append(subtask)
     return tuple(subtasks)
 
 
-def likeness_to_tools(subtask: TypedSubtask, *, tools: Sequence[Tool], lexicon: Lexicon) -> float | None:
-    """The similarity of a subtask to the tools that it names: the largest cosine of weighted words, in [0, 1].
+def _parts(request: str, *, files: Collection[str], by_demand: bool) -> Iterator[str]:
+    """The sentences of a request; by demand, its clauses, each with the files that stand alone beside it."""
+    if not by_demand:
+        yield from _sentences(request, files=files, cuts=_CUTS)
+        return
+    sentences: list[str] = []
+    alone = ""
+    for sentence in _sentences(request, files=files, cuts=_PART_CUTS):
+        names = _file_names(sentence, files=files)
+        if names and not _WORDS.search(_FILE.sub("", sentence)):
+            if sentences and not _file_names(sentences[-1], files=files):
+                sentences[-1] = _beside(sentences[-1], names=sentence)
+            else:
+                alone = sentence
+            continue
+        if alone and not names:
+            sentence = _beside(sentence, names=alone)
+        alone = ""
+        sentences.append(sentence)
+    for sentence in sentences:
+        if is_remark(_without_names(sentence, files=files)):
+            yield sentence
+        else:
+            yield from parts_of(sentence)
 
-    Args:
-        subtask: a subtask of `decompose_offline`.
-        tools: the offered tools.
-        lexicon: their lexicon.
 
-    Returns:
-        1 for questions and for results that `text_tools` recognises; None for sentences without a task, such as "Look
-        at the image.", and for subtasks of other decompositions.
-    """
-    said, separator, names = subtask.description.partition(_HELP)
-    if not separator:
-        return None
-    if _asks(said) or _ASKS.search(said) or text_tools.wants_anything(said):
-        return 1.0
-    if not set(content_words(said)) - _LOOKING:
-        return None
-    return max((lexicon.similarity(text=said, tool=tool) for tool in tools if f"`{tool.name}`" in names), default=0.0)
+def _beside(sentence: str, *, names: str) -> str:
+    """A sentence about files that stand beside it: "What is this? a.png" is "What is this in a.png?"."""
+    mark = sentence[-1] if sentence[-1] in ".?!" else ""
+    return f"{sentence.rstrip('.?!')} in {names.strip(' .,:;!?')}{mark}"
+
+
+def _without_names(text: str, *, files: Collection[str]) -> str:
+    for name in sorted(files, key=len, reverse=True):
+        text = text.replace(name, "the image")
+    return _FILE.sub("the image", text)
+
+
+def _lacking(*, said: str, number: int, resources: Sequence[Resource], lacks: str) -> TypedSubtask:
+    """A subtask that no tool does. What refers to its result finds a picture that is never made."""
+    return TypedSubtask(
+        id=number, description=said, domains=(), args=tuple(resources), lacks=lacks,
+        returns=(Resource(type=ResourceType.IMAGE, value=f"<GENERATED>-{number}"),),
+    )  # fmt: skip
 
 
 def _asks(said: str) -> bool:
     return bool(_QUESTION.search(said.removesuffix(_QUOTE)) and not _POLITE.match(said))
 
 
-def _sentences(request: str, *, files: Collection[str]) -> Iterator[str]:
+def _sentences(request: str, *, files: Collection[str], cuts: re.Pattern[str]) -> Iterator[str]:
     """The parts of a request. A single quotation belongs to the previous sentence, if that names no file."""
     pending = ""
-    for part in (part.strip() for part in _CUTS.split(request)):
+    for part in (part.strip() for part in cuts.split(request)):
         if not _WORDS.search(part):
             continue
         only_quotes = not _WORDS.search(without_marks(part))
@@ -225,19 +308,29 @@ def _chained(*, names: Sequence[str], resources: Sequence[Resource], tools: Mapp
                 yield _Step(chain=chain, named=chain, args=(resource,))
 
 
-def _steps_by_likeness(*, sentence: _Sentence, tools: Sequence[Tool], lexicon: Lexicon) -> Iterator[_Step]:
-    """One step, or one for each of several files, towards the tool that is most similar to the words."""
+def _steps_by_likeness(
+    *, sentence: _Sentence, tools: Sequence[Tool], lexicon: Lexicon, admitted: Sequence[Tool]
+) -> Iterator[_Step]:
+    """One step, or one for each of several files, towards the admitted tool that is most similar to the words."""
     media = tuple(resource for resource in sentence.resources if resource.type is not ResourceType.TEXT)
-    target = _target(sentence=sentence, kinds={resource.type for resource in media}, tools=tools, lexicon=lexicon)
+    target = _target(
+        sentence=sentence, kinds={resource.type for resource in media}, tools=tools, lexicon=lexicon, admitted=admitted,
+    )  # fmt: skip
     if target is None:
         return
     for resources in _shares(target=target, resources=media):
         kinds = {resource.type for resource in resources}
         chain = _chain(target=target, kinds=kinds, tools=tools, text=sentence.said, lexicon=lexicon)
         text = _text(chain=chain, sentence=sentence, lexicon=lexicon)
+        if sentence.is_open and chain[-1].output_types == (ResourceType.CATEGORY,):
+            text = ""
         steps = _with_selection(chain=chain, tools=tools) if text else chain
         texts = (Resource(type=ResourceType.TEXT, value=text),) if text else ()
         yield _Step(chain=tuple(chain), named=tuple(steps), args=(*resources, *texts))
+
+
+def _is_open(said: str) -> bool:
+    return bool(_OPEN.search(said)) and not _CLOSED.search(said)
 
 
 def _is_repeated_reading(subtask: TypedSubtask, other: TypedSubtask) -> bool:
@@ -246,13 +339,15 @@ def _is_repeated_reading(subtask: TypedSubtask, other: TypedSubtask) -> bool:
     return reads and subtask.args == other.args and subtask.return_types == other.return_types
 
 
-def _target(*, sentence: _Sentence, kinds: set[ResourceType], tools: Sequence[Tool], lexicon: Lexicon) -> Tool | None:
+def _target(
+    *, sentence: _Sentence, kinds: set[ResourceType], tools: Sequence[Tool], lexicon: Lexicon, admitted: Sequence[Tool]
+) -> Tool | None:
     """The tool whose result a sentence asks for; None if no tool can be reached."""
     text = sentence.said
     answering = next(
         (
             tool
-            for tool in tools
+            for tool in admitted
             if tool.domain.endswith("question-answering")
             and set(tool.input_types) == {*kinds, ResourceType.TEXT}
             and tool.output_types == (ResourceType.TEXT,)
@@ -267,6 +362,7 @@ def _target(*, sentence: _Sentence, kinds: set[ResourceType], tools: Sequence[To
         if kinds
         else [tool for tool in reachable if set(tool.input_types) == {ResourceType.TEXT}]
     )
+    on_topic = [tool for tool in on_topic if tool in admitted]
     likeness = {tool.name: _likeness(text=text, tool=tool, kinds=kinds, lexicon=lexicon) for tool in on_topic}
     best = max(on_topic, key=lambda tool: likeness[tool.name], default=None)
     return best if best is not None and likeness[best.name] >= _LIKE else answering or best
@@ -357,7 +453,8 @@ def _text(*, chain: Sequence[Tool], sentence: _Sentence, lexicon: Lexicon) -> st
         return ""
     if sentence.quotations:
         return passages[0] if takes_text and passages else sentence.quotations[0].text
-    return _object_name(said=sentence.said, lexicon=lexicon)
+    name = _object_name(said=sentence.said, lexicon=lexicon)
+    return name or (sentence.antecedent if _SPEAKS_BACK.search(sentence.said) else "")
 
 
 _LISTS = frozenset({ResourceType.CATEGORY, ResourceType.BBOX, ResourceType.MASK})

@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter, process_time
 
@@ -236,6 +236,40 @@ def planned_of(*, searching: Searching, ranked: Sequence[Ranked]) -> Planned:
             for best in ranking.keep(ranked)
         ),
     )
+
+
+def as_demanded(planned: Planned, *, toolbox: Toolbox) -> Planned:
+    """A subtask with only those solutions that do what it demands: no correction may change what was asked.
+
+    Such a solution ends with the tool that makes the demanded result, selects by a text if that is demanded, and has no
+    other tool that changes or draws a picture. If the search found none, it is the demanded chain.
+    """
+    subtask = planned.searching.subtask
+    if subtask.lacks:
+        return replace(planned, candidates=())
+    if not subtask.demanded:
+        return planned
+    by_name = {tool.name: tool for tool in toolbox.tools}
+    kept = tuple(own for own in planned.candidates if _is_demanded(own.path, subtask=subtask, tools=by_name))
+    if kept:
+        return replace(planned, candidates=kept)
+    chain = tuple(by_name[name] for name in subtask.demanded)
+    return planned_of(searching=planned.searching, ranked=[ranking.Ranked(path=chain, score=ranking.UNREADABLE)])
+
+
+def _is_demanded(path: Sequence[str], *, subtask: TypedSubtask, tools: Mapping[str, Tool]) -> bool:
+    demanded = subtask.demanded
+    selects = any(name.startswith("select_") for name in demanded)
+    changes = {name for name in path if tools[name].domain in _CHANGING}
+    return (
+        path[-1] in (demanded[-1], *([_GROUNDING] if demanded[-1] == "select_bbox" else []))
+        and changes <= set(demanded)
+        and (not selects or any(name.startswith("select_") or name == _GROUNDING for name in path))
+    )
+
+
+_CHANGING = ("image-editing", "image-generation", "video-editing", "video-generation")
+_GROUNDING = "visual_grounding"
 
 
 def _candidate(

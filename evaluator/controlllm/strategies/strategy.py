@@ -11,7 +11,14 @@ from functools import lru_cache, partial
 from evaluator.controlllm.strategies.asking import SCORES, ask, text_of
 from evaluator.controlllm.strategies.decomposing import Decomposed, decompose_by_asking
 from evaluator.controlllm.strategies.offline_decomposing import decompose_offline
-from evaluator.controlllm.strategies.planning import Planned, Toolbox, plan_by_asking, plan_offline, plans_of
+from evaluator.controlllm.strategies.planning import (
+    Planned,
+    Toolbox,
+    as_demanded,
+    plan_by_asking,
+    plan_offline,
+    plans_of,
+)
 from evaluator.controlllm.strategies.search import GOOD, CandidateFunction, adaptive, beam, exhaustive, greedy
 from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue, dumps
@@ -108,6 +115,9 @@ class ControlLLM:
     optional: frozenset[Ability] = frozenset({Ability.GENERATE})
     """The abilities that it needs with a language model: `ControlLLM(with_model=True)`."""
     roles: tuple[Role, ...] = ROLES
+    demanding = False
+    """Whether only tools that do what a part of the request demands make its result, and it abstains from requests with
+    a part that no tool does. Otherwise likeness finds a tool for any sentence."""
 
     def __init__(self, *, with_model: bool = False) -> None:
         self.needs: frozenset[Ability] = self.optional if with_model else frozenset()
@@ -118,7 +128,7 @@ class ControlLLM:
 
     def converse(self, request: PlannerRequest) -> Conversation:
         """Decompose, plan and, if the history has results, respond."""
-        staged = yield from self.stages(request)
+        staged = yield from self.stages(request, by_demand=self.demanding)
         decomposed = staged.decomposed
         if decomposed.subtasks is None:
             return Draft(
@@ -126,8 +136,12 @@ class ControlLLM:
                 unreadable=f"there is no decomposition to plan by: {'; '.join(decomposed.problems)}",
                 notes=_decomposition_notes(decomposed),
             )
-        plans = plans_of(staged.planned)
         notes = staged.notes()
+        lacking = [own.lacks for own in decomposed.subtasks if own.lacks]
+        if self.demanding and (lacking or not decomposed.subtasks):
+            reasons: list[JsonValue] = [*lacking] or ["the request asks for nothing"]
+            return Draft(plan=[], notes={**notes, "declined": reasons})
+        plans = plans_of(staged.planned)
         results: dict[str, JsonValue] = {}
         for turn in request.history:
             turn_results = turn.get("results")
@@ -143,13 +157,25 @@ class ControlLLM:
                 notes["response"] = respond_offline(calls=calls, results=results)
         return Draft(plan=plans[0], alternatives=tuple(plans[1:]), notes=notes)
 
-    def stages(self, request: PlannerRequest) -> Generator[Sequence[Call], Sequence[Answer], Staged]:
-        """Decompose and plan: the stages before execution."""
+    def stages(
+        self, request: PlannerRequest, *, by_demand: bool = False
+    ) -> Generator[Sequence[Call], Sequence[Answer], Staged]:
+        """Decompose and plan: the stages before execution.
+
+        Args:
+            request: the request.
+            by_demand: whether the rules may only use tools that do what a part of the request demands.
+        """
         toolbox = _toolbox(frozenset(tool.name for tool in request.tools))
-        decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
+        if by_demand and self.by_rules:
+            decomposed = self._by_the_rules(request=request, toolbox=toolbox, by_demand=True)
+        else:
+            decomposed = yield from self._decomposed(request=request, toolbox=toolbox)
         if decomposed.subtasks is None:
             return Staged(toolbox=toolbox, decomposed=decomposed, planned=())
         planned = yield from self._planned(request=request, subtasks=decomposed.subtasks, toolbox=toolbox)
+        if by_demand and self.by_rules:
+            planned = tuple(as_demanded(subtask, toolbox=toolbox) for subtask in planned)
         return Staged(toolbox=toolbox, decomposed=decomposed, planned=planned)
 
     @property
@@ -163,7 +189,16 @@ class ControlLLM:
         if self.asks:
             asking = decompose_by_asking(request=request, tools=toolbox.tools)
             return (yield from in_role(asking, role=DECOMPOSE))
-        subtasks = decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon)
+        return self._by_the_rules(request=request, toolbox=toolbox)
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether the rules decompose: neither a language model nor a network does."""
+        return not self.asks
+
+    @staticmethod
+    def _by_the_rules(*, request: PlannerRequest, toolbox: Toolbox, by_demand: bool = False) -> Decomposed:
+        subtasks = decompose_offline(request=request, tools=toolbox.tools, lexicon=toolbox.lexicon, by_demand=by_demand)
         return Decomposed(subtasks=subtasks, text="", tries=0)
 
     def _planned(
@@ -232,7 +267,15 @@ class ExhaustiveControlLLM(ControlLLM):
         return exhaustive
 
 
-STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM)
+class ChainControlLLM(AdaptiveControlLLM):
+    """Adaptive search for what each part of the request demands; abstains where no tool does a part."""
+
+    name = "controlllm/chain"
+    description = "Thoughts-on-Graph as in the whole chain: plans only what tools do, and abstains from the rest."
+    demanding = True
+
+
+STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM, ChainControlLLM)
 """Strategies that differ only in the search; `controlllm/trained` has its own package."""
 
 

@@ -33,6 +33,10 @@ class TypedSubtask:
     domains: tuple[str, ...]
     args: tuple[Resource, ...]
     returns: tuple[Resource, ...]
+    lacks: str = ""
+    """Why no tool does it, as part of a sentence; empty if one may."""
+    demanded: tuple[str, ...] = ()
+    """The tools of the shortest chain that does it, the last of which makes the result; empty if any chain may."""
 
     @property
     def arg_types(self) -> tuple[ResourceType, ...]:

@@ -40,6 +40,7 @@ class TrainedControlLLM(AdaptiveControlLLM):
     optional: frozenset[Ability] = frozenset()
     roles: tuple[Role, ...] = ()
     task_seconds = 0.15
+    by_rules = False
 
     def weights_digests(self) -> Mapping[str, str]:
         """See `StrategyWithWeights`."""

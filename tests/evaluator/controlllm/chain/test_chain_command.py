@@ -46,7 +46,7 @@ def test_a_task_of_a_suite_is_served_with_a_transcript(tmp_path):
 
 def test_as_planned_a_failed_subtask_is_said_and_the_exit_code_is_1(tmp_path):
     found = call(
-        "--suite", "toolworld", "--split", "validation", "--task", "image_editing/1", "--as-planned",
+        "--suite", "toolworld", "--split", "validation", "--task", "image_segmentation/3", "--as-planned",
         "--out", tmp_path / "out", "--json",
     )  # fmt: skip
     assert found.exit_code == 1

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pytest
 from PIL import Image as PillowImage
 
-from evaluator.controlllm.chain.conversation import MOST_CHANGES, CorrectionKind
+from evaluator.controlllm.chain.conversation import MOST_CHANGES, ChainOutcome, CorrectionKind
 from evaluator.controlllm.chain.running import ChainRequest, ChainRunner
 from evaluator.controlllm.chain.state import Outcome
 from evaluator.controlllm.strategies.binding import bind, fill
@@ -37,7 +37,8 @@ class GivenSolutions(ControlLLM):
         super().__init__(with_model=with_model)
         self._planned = tuple(planned)
 
-    def stages(self, request):
+    def stages(self, request, *, by_demand=False):
+        del by_demand
         decomposed = Decomposed(subtasks=tuple(one.searching.subtask for one in self._planned), text="", tries=0)
         yield from ()
         return Staged(toolbox=TOOLBOX, decomposed=decomposed, planned=self._planned)
@@ -103,14 +104,22 @@ EXPERTS = {
 }
 
 
-def run(*planned: Planned, experts=(), model=None, correcting: bool = True, text: str = "Do it.", **files: Value):
+def run(
+    *planned: Planned,
+    experts=(),
+    model=None,
+    correcting: bool = True,
+    declining: bool = True,
+    text: str = "Do it.",
+    **files: Value,
+):
     """Run a request with these files: `run(..., a_png=PICTURE)` gives `a.png`; gives its end and the engine."""
     given = {name.replace("_", "."): value for name, value in (files or {"a_png": PICTURE}).items()}
     pool = FakePool({name: FakeExpert(function) for name, function in {**EXPERTS, **dict(experts)}.items()})
     engine = Engine(pool=pool, store=MemoryStore())
     asked = request(text, **{name.replace(".", "_"): "image" for name in given})
     runner = ChainRunner(strategy=GivenSolutions(planned, with_model=model is not None), engine=engine, model=model)
-    return runner.run(ChainRequest(request=asked, files=given), correcting=correcting), engine
+    return runner.run(ChainRequest(request=asked, files=given), correcting=correcting, declining=declining), engine
 
 
 HIGHLIGHT = ("object_detection", "select_bbox", "highlight_object_on_image")
@@ -207,10 +216,14 @@ def test_where_nothing_is_found_the_next_solution_is_tried():
 
 def test_where_no_solution_finds_more_the_first_one_stands():
     grounding = ("visual_grounding", "highlight_object_on_image")
-    end, _ = run(solved(highlight(thing="green cross"), HIGHLIGHT, grounding))
+    asked = solved(highlight(thing="green cross"), HIGHLIGHT, grounding)
+    end, _ = run(asked, declining=False)
     assert [one.kind for one in end.corrections] == [CorrectionKind.SOLUTION, CorrectionKind.BACK]
     assert end.progress[0].choice == 0
     assert end.is_complete
+    end, _ = run(solved(highlight(thing="green cross"), HIGHLIGHT, grounding))
+    assert (end.outcome, end.results) == (ChainOutcome.FAILED, {})
+    assert "found nothing called 'green cross'" in end.response
 
 
 def test_an_expert_that_fails_is_no_matter_of_arguments():
@@ -251,7 +264,8 @@ def test_without_any_subtask_the_response_says_that_nothing_could_be_done():
     end, engine = run()
     assert not end.is_complete
     assert end.results == {}
-    assert end.response == "I could not do this: there are no results."
+    assert end.response.startswith("I did nothing")
+    assert end.outcome is ChainOutcome.DECLINED
     assert engine.calls.total() == 0
 
 

@@ -27,9 +27,11 @@ def engine(prepared):
 def serve(prepared, engine):
     strategy, _ = chain_planner("controlllm/adaptive")
 
-    def run(key, *, sample=0, correcting=True):
+    def run(key, *, sample=0, correcting=True, declining=True):
         asked = request_of_task(prepared=prepared, key=key, sample=sample)
-        return asked, ChainRunner(strategy=strategy, engine=engine).run(asked, correcting=correcting)
+        return asked, ChainRunner(strategy=strategy, engine=engine).run(
+            asked, correcting=correcting, declining=declining
+        )
 
     return run
 
@@ -45,18 +47,26 @@ def test_a_request_of_two_parts_is_served_whole(serve):
 
 
 def test_boxes_of_another_size_than_the_picture_are_put_on_the_picture_that_they_are_of(serve):
-    _, planned = serve("image_editing/1", correcting=False)
+    _, planned = serve("image_editing/1", correcting=False, declining=False)
     assert not planned.is_complete
     assert "they must be equal" in planned.progress[0].why
-    _, end = serve("image_editing/1")
+    _, end = serve("image_editing/1", declining=False)
     (correction,) = end.corrections
     assert (correction.problem, correction.helped) == ("unfit input", True)
     assert correction.what.endswith("-> kitchen_003.png")
     assert end.is_complete
 
 
-def test_the_transcript_holds_every_stage(serve):
+def test_what_is_to_be_cut_out_along_its_outline_is_not_highlighted(serve):
     asked, end = serve("image_editing/1")
+    assert end.is_complete
+    assert end.corrections == ()
+    assert [action.tool.name for action in end.progress[0].solution][-1] == end.progress[0].subtask.demanded[-1]
+    assert "highlight" not in asked.request.task.request
+
+
+def test_the_transcript_holds_every_stage(serve):
+    asked, end = serve("image_editing/1", declining=False)
     document = transcript(request=asked.request, planner="controlllm/adaptive", finished=end)
     assert document["decomposition"]["subtasks"][0]["args"][0] == {"type": "image", "value": "kitchen_003.png"}
     assert document["search"][0]["candidates"]

@@ -1,57 +1,133 @@
-"""The chain declines what no tool is for, also requests that the threshold was not chosen on."""
+"""The chain does what tools do and declines the rest, whatever the words are like."""
+
+import tomllib
+from pathlib import Path
 
 import pytest
 
-from evaluator.controlllm.chain.conversation import declined
-from evaluator.controlllm.chain.state import Outcome
-from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM
+from evaluator.controlllm.strategies.demands import demand_of, parts_of
+from evaluator.controlllm.strategies.strategy import AdaptiveControlLLM, ChainControlLLM
 from evaluator.controlllm.toolbench.abstention import Need
-from evaluator.controlllm.toolbench.mini.requests import drawn_tasks
-from evaluator.controlllm.toolbench.tasks import tool_task
-from evaluator.core.planner import request_for
-from evaluator.core.suites.hidden import suite_on_split
+from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools, request_for
 from evaluator.core.suites.registry import suite_of
+from evaluator.core.tools.catalogues import CONTROLLLM
+from evaluator.core.tools.types import ResourceType
 from evaluator.episodes.judgement import all_tools
+from evaluator.execution.experts.profile import load_profile
+
+REQUESTS = tomllib.loads(Path(__file__).with_name("requests.toml").read_text(encoding="utf-8"))
+KINDS = {"png": "image", "jpg": "image", "mp4": "video", "wav": "audio"}
 
 
-def staged_of(request):
-    stages = AdaptiveControlLLM().stages(request)
+def end_of(generator):
     with pytest.raises(StopIteration) as end:
-        next(stages)
+        next(generator)
     return end.value.value
 
 
-def share_declined(suite, tasks):
+def asked(words):
+    names = [word.strip(".,:;?") for word in words.split()]
+    files = {name: KINDS[name[-3:]] for name in names if name[-4:-3] == "." and name[-3:] in KINDS}
+    offered = CONTROLLLM.restricted_to(frozenset(load_profile("lilliput").experts))
+    return PlannerRequest(
+        suite="",
+        task=RequestedTask(id="request", request=words, resources=files),
+        expects=Expected(type=None),
+        tools=list(offered_tools(offered)),
+    )
+
+
+def planned(words):
+    return end_of(AdaptiveControlLLM().stages(asked(words), by_demand=True)).planned
+
+
+def is_declined(parts):
+    return not parts or any(not part.candidates for part in parts)
+
+
+def share_declined(requests):
+    return sum(is_declined(planned(words)) for words in requests) / len(requests)
+
+
+def test_what_tools_do_is_not_declined():
+    assert len(REQUESTS["can"]) >= 60
+    assert share_declined(REQUESTS["can"]) <= 0.05
+
+
+def test_what_no_tool_does_is_declined():
+    assert len(REQUESTS["cannot"]) >= 60
+    assert share_declined(REQUESTS["cannot"]) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("slug", "need"), [("toolworld", None), ("toolmini", None), ("toolmini-abstain", Need.SOLVABLE)]
+)
+def test_requests_of_suites_that_have_a_plan_are_not_declined(slug, need):
+    assert share_of_suite(slug, need=need) <= 0.05
+
+
+@pytest.mark.parametrize("need", [Need.NO_TOOL, Need.MISSING_FILE])
+def test_requests_of_a_suite_that_no_plan_meets_are_declined(need):
+    assert share_of_suite("toolmini-abstain", need=need) >= 0.95
+
+
+def share_of_suite(slug, *, need):
+    suite = suite_of(slug)
+    tasks = [task for task in suite.tasks if need is None or task.need is need]
     found = []
     for task in tasks:
         request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
-        found.append(bool(declined(staged_of(request), files=set(task.resources))))
+        found.append(is_declined(end_of(AdaptiveControlLLM().stages(request, by_demand=True)).planned))
     return sum(found) / len(found)
-
-
-def test_most_of_what_the_tools_can_do_is_not_declined_in_the_words_of_the_public_split():
-    drawn = list(map(tool_task, drawn_tasks(count=120)))
-    assert share_declined(suite_of("toolmini"), drawn) < 0.12
-
-
-def test_most_of_what_the_tools_cannot_do_is_declined_also_in_hidden_words():
-    suite = suite_on_split(suite=suite_of("toolmini-abstain"), split="hidden", hidden_seed="held-1")
-    for need, least in ((Need.NO_TOOL, 0.65), (Need.MISSING_FILE, 0.8)):
-        assert share_declined(suite, [task for task in suite.tasks if task.need is need]) > least
 
 
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("Email yard_001.png to my neighbour.", "no tool is for this"),
-        ("Crop yard_002.png to the train.", "yard_002.png is not among the given files"),
+        ("Email yard.png to my neighbour.", "Email"),
+        ("What is the weather in Paris?", "get_weather"),
+        ("Make a video of yard.png.", "image_to_video"),
+        ("Segment the thing at point 20,30 in yard.png.", "image_segmentation_by_points needs point"),
+        ("Crop clip.mp4 to the train.", "image_cropping does not work on what is given: video"),
+        ("Delete yard.png.", "no tool deletes files"),
     ],
 )
-def test_what_is_declined_is_said(words, why):
-    suite = suite_of("toolmini")
-    task = suite.task("image_detection/0")
-    request = request_for(suite=suite, task=task, context=all_tools(suite=suite, task=task))
-    request = request.model_copy(update={"task": request.task.model_copy(update={"request": words})})
-    (said,) = declined(staged_of(request), files={"yard_001.png"}).values()
-    assert why in said
-    assert Outcome.DECLINED == "declined"
+def test_the_reason_names_what_is_missing(words, why):
+    (part,) = planned(words)
+    assert why in part.searching.subtask.lacks
+
+
+def test_one_part_that_no_tool_does_leaves_the_others():
+    email, highlight = planned("Email yard.png to my neighbour and highlight the house in it.")
+    assert email.searching.subtask.lacks
+    assert highlight.candidates[0].path[-1] == "highlight_object_on_image"
+
+
+def test_every_solution_ends_with_the_demanded_tool():
+    (part,) = planned("Cut the tree in yard.png out along its outline.")
+    assert {candidate.path[-1] for candidate in part.candidates} == {"mask_image"}
+    assert not any("highlight_object_on_image" in candidate.path for candidate in part.candidates)
+
+
+def test_it_and_what_was_named_before_are_the_same_object():
+    _, removal = planned("Find the lamp in yard.png and remove it.")
+    assert [argument.value for argument in removal.searching.subtask.args] == ["yard.png", "lamp"]
+
+
+@pytest.mark.parametrize("words", ["Do this and nothing else.", "My camera is off.", "A cat sits on a mat."])
+def test_remarks_demand_nothing(words):
+    assert demand_of(words, kinds={ResourceType.IMAGE}, tools=tuple(CONTROLLLM.tools.values())).is_empty
+
+
+def test_clauses_with_a_verb_of_their_own_are_parts():
+    assert list(parts_of("Count the forks and spoons in the image and text the number to me")) == [
+        "Count the forks and spoons in the image",
+        "text the number to me",
+    ]
+
+
+def test_the_strategy_of_sites_abstains_from_what_no_tool_does():
+    draft = end_of(ChainControlLLM().converse(asked("Email yard.png to my neighbour.")))
+    assert draft.plan == []
+    assert "Email" in draft.notes["declined"][0]
+    assert end_of(ChainControlLLM().converse(asked("Describe yard.png."))).plan

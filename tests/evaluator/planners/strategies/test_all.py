@@ -133,6 +133,7 @@ SCRIPTS: Mapping[str, Mapping[str, Script]] = {
     "arc-single": {},
     "controlllm/adaptive": SEARCH,
     "controlllm/beam": SEARCH,
+    "controlllm/chain": SEARCH,
     "controlllm/exhaustive": SEARCH,
     "controlllm/greedy": SEARCH,
     "controlllm/trained": texts(toolmini="It asks no model."),
