@@ -23,10 +23,12 @@ from evaluator.episodes.options import ExecutionSettings, prepare, selected_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from evaluator.core.planner import Planner
     from evaluator.studies.benchmarks.chain import ChainReport
     from evaluator.studies.benchmarks.execution import ExecutionReport, Phase
+    from evaluator.studies.benchmarks.on_device import DeviceReport
 
 app = typer.Typer(no_args_is_help=True)
 _PHASES = ("cold", "second", "process", "again", "released")
@@ -65,6 +67,12 @@ def execution(
         str, typer.Option(help="The second planner: a bundled one or a strategy; default: gold with mistakes.")
     ] = "",
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
+    random_weights: Annotated[
+        bool, typer.Option("--random-weights", help="Measure the device: random weights of the released sizes.")
+    ] = False,
+    small: Annotated[
+        bool, typer.Option("--small", help="With --random-weights: of a few thousand parameters.")
+    ] = False,
     as_json: JsonFlag = False,
     output: OutputFile = None,
     verbose: VerboseOption = False,  # noqa: ARG001 - read by `evaluator.cli.main.main`
@@ -76,10 +84,26 @@ def execution(
     empty store; `second` another planner after it, by default one that shares nine of ten plans; `process` the same
     plans in a new process, from start to end; `again` the first planner in a new evaluator with the same store.
 
-    Exit code 0 if all measured claims hold, 1 if one does not, 2 for bad usage.
+    With `--random-weights` the gold plans run once on made-up data, with the experts and scorers of a profile of
+    released checkpoints, such as `paper`; the report has the time, throughput and utilisation of each.
+
+    Exit code 0 if all measured claims hold and, with random weights, all tasks were scored; 1 if not; 2 for bad usage.
     """
     phases = _phases(only)
     chosen = chosen_suite(suite)
+    if small and not random_weights:
+        raise usage_error("--small needs --random-weights")
+    if random_weights:
+        from evaluator.studies.benchmarks.execution import evenly
+
+        if second or baseline_tasks or len(phases) < len(_PHASES):
+            raise usage_error("--random-weights measures one run: leave out --only, --second and --baseline-tasks")
+        keys = evenly(selected_tasks(suite=chosen, text=tasks), count=limit_tasks)
+        _on_device(
+            suite=chosen, profile=profile, keys=keys, samples=samples, device=device, small=small, as_json=as_json,
+            output=output,
+        )  # fmt: skip
+        return
     prepared = prepare(
         suite=chosen, settings=ExecutionSettings(profile=profile, split="public", samples=samples, device=device)
     )
@@ -100,6 +124,80 @@ def execution(
     else:
         _print(report)
     check_claims(report.claims, console=log if as_json else out)
+
+
+def _on_device(
+    *,
+    suite: Suite,
+    profile: str,
+    keys: list[str],
+    samples: int,
+    device: str,
+    small: bool,
+    as_json: bool,
+    output: "Path | None",
+) -> None:
+    """Measure experts with random weights, and print the report."""
+    import tempfile
+    from pathlib import Path
+    from time import perf_counter
+
+    from evaluator.core.suites.samples import MADE_UP
+    from evaluator.execution.experts.profile import ProfileError, load_profile
+    from evaluator.execution.random_weights.building import Size, random_profile
+    from evaluator.studies.benchmarks.on_device import measure_on_device, tools_of_gold
+
+    try:
+        if not load_profile(profile).checkpoints:
+            raise usage_error(f"--random-weights: the weights of {profile} are shipped")
+    except ProfileError as error:
+        raise usage_error(error) from None
+    settings = ExecutionSettings(profile=profile, split="public", samples=samples, device=device, data=MADE_UP)
+    prepared = prepare(suite=suite, settings=settings)
+    with tempfile.TemporaryDirectory(prefix="planarena-weights-") as folder:
+        started = perf_counter()
+        built = random_profile(
+            profile, folder=Path(folder), tools=tools_of_gold(suite, keys=keys), device=device,
+            size=Size.SMALL if small else Size.RELEASED, report=lambda name: log.print(f"building {name}"),
+        )  # fmt: skip
+        conditions = {"weights": f"random-{'small' if small else 'released'}", "building": perf_counter() - started}
+        report = measure_on_device(prepared=replace(prepared, profile=built), tasks=keys, conditions=conditions)
+    write_json(report.to_json(), printed=False, file=output)
+    if as_json:
+        print_json(report.to_json())
+    else:
+        _print_device(report)
+    if report.outcomes != {"scored": len(keys)}:
+        log.print(f"planarena: not all tasks were scored: {report.outcomes}", style="red", highlight=False)
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _print_device(report: "DeviceReport") -> None:
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{100 * value:.0f}%"
+
+    columns = ("model", "batch", "items", "batches", "seconds", "items/s", "loading", "GPU busy")
+    tables = []
+    for title, lines in (("Experts", report.tools), ("Scorers", report.scorers)):
+        table = Listing("tool" if lines is report.tools else "score", *columns, title=title)
+        for line in lines:
+            table.add_row(
+                line.name, line.model, str(line.batch_size), str(line.items), str(line.batches), f"{line.seconds:.1f}",
+                f"{line.rate:.1f}", f"{line.loading:.1f}", share(line.utilisation),
+            )  # fmt: skip
+        tables.append(table)
+    show_all(tables, console=out)
+    peak = report.peak_device_bytes
+    tasks, samples = report.conditions["tasks"], report.conditions["samples"]
+    sentences = [
+        f"{tasks} tasks with {samples} samples: {report.wall:.1f} s, of which loading {report.loading:.1f}, "
+        f"experts {report.experts:.1f}, scoring {report.scoring:.1f}.",
+        f"After loading, experts and scorers ran in {share(report.busy_share)} of the time.",
+        "" if report.utilisation is None else f"The GPU was busy in {share(report.utilisation)} of all.",
+        "" if peak is None else f"Memory of the device at peak: {peak / 1e9:.1f} GB.",
+        f"Estimated with 100 samples: {report.estimated / 60:.1f} min.",
+    ]
+    out.print(" ".join(filter(None, sentences)), highlight=False, soft_wrap=True)
 
 
 def _phases(only: str) -> list[str]:

@@ -89,6 +89,8 @@ class ExecutionEvaluator:
         )
         self.scoring = self._scoring.spent
         """Time spent in scorers, including their loading."""
+        self.scoring_work = self._scoring.work
+        """What scorers did, by metric."""
         self.not_run = not_run_reasons(suite=suite, profile=profile, samples=samples)
         """The tasks that cannot run, with reason and sentence."""
 
@@ -142,6 +144,11 @@ class ExecutionEvaluator:
         other = copy(self)
         other._collected = jobs
         return other
+
+    @property
+    def scored_now(self) -> str | None:
+        """The metric whose scorer runs at this moment."""
+        return self._scoring.running
 
     def execute(self, jobs: Sequence[Job]) -> None:
         """Execute jobs together, which fills batches. Later runs find their results in the store."""

@@ -1,6 +1,8 @@
 """Scores of executed plans: each answer is compared with its reference."""
 
 import json
+import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
@@ -17,7 +19,7 @@ from evaluator.core.values import Artefact, MediaType, Value
 from evaluator.episodes.beside_gold import Pending, with_relative
 from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.execution.engine.jobs import JobResult
-from evaluator.execution.engine.progress import Stopwatch
+from evaluator.execution.engine.progress import Stopwatch, Work
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.execution.experts.profile import Profile
@@ -79,6 +81,10 @@ class ResultScorer:
         """
         self.spent = Stopwatch()
         """Time spent in scorers, including their loading."""
+        self.work: defaultdict[str, Work] = defaultdict(Work)
+        """By metric."""
+        self.running: str | None = None
+        """The metric whose scorer is loaded or runs at this moment."""
         self._engine, self._samples, self._count = engine, samples, count
         self._profile, self._device, self._make_scorer = profile, device, scorers
         self._scorers: dict[str, Scorer] = {}
@@ -261,15 +267,28 @@ class ResultScorer:
         if not new:
             return
         outputs, references = ([self._engine.value(pair[side]) for pair in new.values()] for side in (0, 1))
-        with self.spent.running():
-            if metric not in self._scorers:
-                self._scorers[metric] = (
-                    load_scorer(name=metric, profile=self._profile, device=self._device)
-                    if self._make_scorer is None
-                    else self._make_scorer(metric)
-                )
-            scores = self._scorers[metric].score(outputs=outputs, references=references)
+        self.running = metric
+        try:
+            with self.spent.running():
+                scorer = self._scorer(metric)
+                started = time.perf_counter()
+                scores = scorer.score(outputs=outputs, references=references)
+        finally:
+            self.running = None
+        self.work[metric].add(items=len(new), seconds=time.perf_counter() - started)
         self._known_scores.update(zip(new, rounded(scores), strict=True))
+
+    def _scorer(self, metric: str) -> Scorer:
+        """The scorer of a metric, loaded at its first use."""
+        if metric not in self._scorers:
+            started = time.perf_counter()
+            self._scorers[metric] = (
+                load_scorer(name=metric, profile=self._profile, device=self._device)
+                if self._make_scorer is None
+                else self._make_scorer(metric)
+            )
+            self.work[metric].loading += time.perf_counter() - started
+        return self._scorers[metric]
 
 
 def _keys(*, metric: str, pairs: Sequence[_Pair]) -> tuple[_ScoreKey, ...]:

@@ -18,11 +18,12 @@ from PIL import Image as PillowImage
 
 from evaluator.core import canonical_json
 from evaluator.core.pictures import as_seen
-from evaluator.core.suites.samples import SampleSource
+from evaluator.core.suites.samples import MADE_UP, SampleSource
 from evaluator.core.values import Image, Value
 from evaluator.miniature.lilliput_samples import LilliputSamples, SampleTask
 from evaluator.openagi import photos
 from evaluator.openagi.grammar import Base
+from evaluator.openagi.made_up import MadeUpSamples
 from evaluator.openagi.released import ReleasedFolderSamples
 from evaluator.openagi.tasks import OpenAGITask
 
@@ -172,7 +173,8 @@ def sample_source(*, profile: str, split: str, hidden_seed: str | None = None, d
         split: `public`, `validation`, or `hidden`.
         hidden_seed: the server's secret, used for the hidden split only.
         data: for the profile `paper`: `folder:PATH` for the released data, or `hub` for those that
-            `planarena profiles build-data` made; the environment's `PLANARENA_OPENAGI_DATA` if not given.
+            `planarena profiles build-data` made; the environment's `PLANARENA_OPENAGI_DATA` if not given. `made-up`
+            (`MADE_UP`) for those of benchmarks.
 
     Raises:
         LookupError: there are no data for this combination.
@@ -181,6 +183,8 @@ def sample_source(*, profile: str, split: str, hidden_seed: str | None = None, d
     if split not in SPLITS:
         raise ValueError(f"there is no split {split!r}; there are: {', '.join(SPLITS)}")
     if profile == "paper":
+        if data == MADE_UP and split == "public":
+            return cast(SampleSource, MadeUpSamples())
         return _paper_source(split=split, data=data or os.environ.get(DATA_VARIABLE))
     if profile != "lilliput":
         raise LookupError(f"there are no data for suite openagi under profile {profile}")

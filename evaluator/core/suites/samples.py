@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from evaluator.core.values import Value
 
 
+MADE_UP = "made-up"
+"""Location of data that are made up for measuring speed, as `data` of a setting."""
+
+
 class SampleSource(Protocol):
     """Data points of a suite. Deterministic: an index always yields the same data."""
 

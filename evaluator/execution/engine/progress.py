@@ -108,6 +108,24 @@ class Tracker:
 
 
 @dataclass(slots=True)
+class Work:
+    """What an expert or a scorer did so far."""
+
+    items: int = 0
+    batches: int = 0
+    """Calls of its code, each with one or more items."""
+    seconds: float = 0.0
+    loading: float = 0.0
+    """Seconds, not contained in `seconds`."""
+
+    def add(self, *, items: int, seconds: float) -> None:
+        """Count a batch."""
+        self.items += items
+        self.batches += 1
+        self.seconds += seconds
+
+
+@dataclass(slots=True)
 class Stopwatch:
     """Accumulates the time inside `running`, in seconds."""
 

@@ -10,7 +10,7 @@ permanently. The store key includes the batch size, since results may differ in 
 """
 
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -32,7 +32,7 @@ from evaluator.execution.engine.jobs import (
     step_seed,
 )
 from evaluator.execution.engine.pool import Experts
-from evaluator.execution.engine.progress import Listener, Stopwatch, Tracker
+from evaluator.execution.engine.progress import Listener, Stopwatch, Tracker, Work
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.execution.experts.devices import is_out_of_memory
 
@@ -78,6 +78,10 @@ class Engine:
         self.calls: Counter[str] = Counter()
         """Items that experts executed, by tool, since the engine was created."""
         self.spent = TimeSpent()
+        self.work: defaultdict[str, Work] = defaultdict(Work)
+        """By tool, since the engine was created."""
+        self.running: str | None = None
+        """The tool whose expert is loaded or runs at this moment."""
 
     def keep(self, value: Value) -> ArtefactReference:
         """Put a value into the store and return its reference."""
@@ -292,6 +296,14 @@ class _Run:
     def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _BatchEnd:
         """Settle the nodes of a batch, unless it runs out of memory or one of several items crashes it."""
         spec = nodes[0].spec
+        self._engine.running = spec.tool
+        try:
+            return self._run_loaded(nodes=nodes, size=size)
+        finally:
+            self._engine.running = None
+
+    def _run_loaded(self, *, nodes: Sequence[Node], size: int) -> _BatchEnd:
+        spec = nodes[0].spec
         expert = self._loaded(spec=spec, size=size)
         if expert is None:
             for node in nodes:
@@ -301,10 +313,10 @@ class _Run:
         try:
             items = [{name: self._engine.value(reference) for name, reference in node.inputs.items()} for node in nodes]
             seeds = [node.seed for node in nodes]
-            started = time.perf_counter()
             with self._engine.spent.experts.running():
+                started = time.perf_counter()
                 outputs = run_padded(expert=expert, spec=spec, size=size, items=items, seeds=seeds)
-            seconds = time.perf_counter() - started
+                seconds = time.perf_counter() - started
         except (*CRASHES, ObjectDamagedError) as error:
             if is_out_of_memory(error):
                 return _BatchEnd.OUT_OF_MEMORY
@@ -315,6 +327,7 @@ class _Run:
             return _BatchEnd.SETTLED
         self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
         self._engine.calls[spec.tool] += len(nodes)
+        self._engine.work[spec.tool].add(items=len(nodes), seconds=seconds)
         for node, values in zip(nodes, outputs, strict=True):
             self._finish(node=node, values=values, size=size, seconds=seconds / len(nodes))
         return _BatchEnd.SETTLED
@@ -323,6 +336,7 @@ class _Run:
         """The expert, or None if it cannot be loaded. Not retried within a run."""
         if spec.tool in self._unloadable:
             return None
+        before = self._engine.spent.loading.wall
         try:
             with self._engine.spent.loading.running():
                 return self._engine.pool.expert(spec.tool, batch_size=size)
@@ -331,6 +345,8 @@ class _Run:
             message = f"{spec.id} could not be loaded: {error}"
             self._unloadable[spec.tool] = StepFailure(kind=kind, step="", message=message)
             return None
+        finally:
+            self._engine.work[spec.tool].loading += self._engine.spent.loading.wall - before
 
     def _finish(self, *, node: Node, values: Mapping[str, Value], size: int, seconds: float) -> None:
         """Store an expert's outputs. They count as executed for the first waiting job, as cached for the others."""

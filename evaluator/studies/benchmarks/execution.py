@@ -282,7 +282,7 @@ class _Bench:
         phase.wall, phase.cpu, phase.tasks = run.wall, run.cpu, len(records)
         phase.scored = sum(record.outcome is Outcome.SCORED for record in records.values())
         self._close(phase=phase, calls=Counter(run.document["expert_calls"]))
-        phase.peak_rss_bytes = _bytes(run.peak_rss)
+        phase.peak_rss_bytes = peak_bytes(run.peak_rss)
         self._report.same_in_process = _executed(records) == _executed(with_plan)
 
     def again(self) -> None:
@@ -340,7 +340,7 @@ class _Bench:
 
     def _close(self, *, phase: Phase, calls: Counter[str]) -> None:
         phase.calls = dict(sorted(calls.items()))
-        phase.peak_rss_bytes = _bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        phase.peak_rss_bytes = peak_bytes(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
         self._report.phases[phase.name] = phase
         self._say(f"{phase.name}: {phase.wall:.1f} s")
 
@@ -370,7 +370,8 @@ def _executed(records: dict[str, ResultRecord]) -> dict[str, object]:
     }
 
 
-def _bytes(peak: int) -> int:
+def peak_bytes(peak: int) -> int:
+    """The peak memory that the system reports for a process, in bytes."""
     return peak if sys.platform == "darwin" else peak * 1024
 
 
