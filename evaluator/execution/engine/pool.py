@@ -193,7 +193,9 @@ class ExpertPool:
         self._memory.release()
         after = self._memory.allocated()
         # What another expert shares stays.
-        self._occupied -= size if before is None or after is None else min(max(before - after, 0), self._occupied)
+        freed = size if before is None or after is None else max(before - after, 0)
+        # What batches allocated for later ones is freed, too.
+        self._occupied = max(self._occupied - freed, 0) if self._loaded else 0
 
 
 def for_device(spec: ExpertSpec, *, device: str) -> ExpertSpec:
