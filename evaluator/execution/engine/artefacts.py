@@ -6,7 +6,7 @@ only when everything it names is written.
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
@@ -17,6 +17,12 @@ from evaluator.execution.engine.store import Store
 CACHE_BYTES = 256 * 2**20
 _ITEM_BYTES = 400
 """Approximate size of an item in a list of findings."""
+
+
+_LARGE_PICTURE = 128 * 128
+"""In pixels. Smaller ones are encoded in less time than a thread takes."""
+_FEWEST_LARGE = 2
+_ENCODERS = 8
 
 
 class Artefacts:
@@ -33,6 +39,18 @@ class Artefacts:
         self._store = store
         self._values: cachetools.LRUCache[str, Value] = cachetools.LRUCache(maxsize=cache_bytes, getsizeof=_weight)
         self._sizes: dict[str, tuple[int, int]] = {}
+        self._encoded: dict[int, tuple[Image, Artefact]] = {}
+        """Pictures that `keep` is about to get, by their ids."""
+
+    def prepare(self, values: Iterable[object]) -> None:
+        """Encode the large pictures among values in threads, for `keep`: Pillow encodes without Python's lock."""
+        large = [value for value in values if isinstance(value, Image) and value.width * value.height >= _LARGE_PICTURE]
+        self._encoded = {}
+        if len(large) < _FEWEST_LARGE:
+            return
+        with ThreadPoolExecutor(min(len(large), _ENCODERS), thread_name_prefix="encode") as threads:
+            artefacts = list(threads.map(encode, large))
+        self._encoded = {id(value): (value, artefact) for value, artefact in zip(large, artefacts, strict=True)}
 
     def keep(self, value: Value) -> ArtefactReference:
         """Put a value into the store and return its reference.
@@ -40,7 +58,8 @@ class Artefacts:
         Raises:
             TypeError: the object is no value.
         """
-        artefact = encode(value)
+        _, artefact = self._encoded.pop(id(value), (None, None))
+        artefact = artefact or encode(value)
         reference = ArtefactReference(digest=self._store.put(artefact), media_type=artefact.media_type)
         # Equals the decoded artefact: PNG is lossless for RGB images. Findings are not cached, since they are rounded.
         if isinstance(value, Image):

@@ -328,6 +328,7 @@ class _Run:
         self._tracker.executed(tool=spec.tool, calls=len(nodes), seconds=seconds)
         self._engine.calls[spec.tool] += len(nodes)
         self._engine.work[spec.tool].add(items=len(nodes), seconds=seconds)
+        self._engine.artefacts.prepare(value for values in outputs for value in values.values())
         for node, values in zip(nodes, outputs, strict=True):
             self._finish(node=node, values=values, size=size, seconds=seconds / len(nodes))
         return _BatchEnd.SETTLED

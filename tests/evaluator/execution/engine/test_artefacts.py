@@ -3,6 +3,7 @@
 import threading
 
 import pytest
+from PIL import Image
 
 from evaluator.core.records import ArtefactReference
 from evaluator.core.values import Artefact, encode
@@ -148,3 +149,24 @@ def test_a_value_larger_than_the_limit_is_read_each_time_and_evicts_nothing():
     small, large = artefacts.keep("a"), artefacts.keep("b" * 21)
     assert [artefacts.value(large) for _ in range(2)] == ["b" * 21] * 2
     assert (artefacts.value(small), store.reads) == ("a", 2)
+
+
+def test_large_pictures_are_encoded_in_threads_as_they_are_one_by_one(monkeypatch):
+    threads = []
+
+    def noted(value):
+        threads.append(threading.current_thread().name)
+        return encode(value)
+
+    monkeypatch.setattr("evaluator.execution.engine.artefacts.encode", noted)
+    pictures = [Image.new("RGB", (size, 128), (number, 0, 0)) for number, size in enumerate((128, 200, 128, 16))]
+    values = [*pictures, "a text"]
+    artefacts = Artefacts(store=MemoryStore())
+    artefacts.prepare(values)
+    assert len(threads) == 3
+    assert all(name.startswith("encode") for name in threads)
+    assert [artefacts.keep(value) for value in values] == [_reference(encode(value)) for value in values]
+    assert threads[3:] == ["MainThread"] * 2
+    # Each is kept once; a picture that changed since is encoded again.
+    pictures[0].putpixel((0, 0), (255, 255, 255))
+    assert artefacts.keep(pictures[0]) == _reference(encode(pictures[0]))
