@@ -72,7 +72,7 @@ _NOUNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (_words("(?:straight )?lines?(?: map| drawing| result| output)?"), ("image_to_line",)),
     (_words("scribbles?", "(?:rough |quick )?sketch", "doodle"), ("image_to_scribble",)),
     (_words("poses?", "skeletons?", "postures?", "body keypoints"), ("image_to_pose",)),
-    (_words("depths?", "distance map"), ("image_to_depth",)),
+    (_words("depths?", "distances?", "distance map", "how (?:far|near|close|deep)"), ("image_to_depth",)),
     (_words("(?:surface )?normals?", "normal map"), ("image_to_normal",)),
     (_words("masks?", "segmentations?", "silhouettes?", "pixels"), (*_MASKS, "image_segmentation_by_points")),
     (_words("bounding[- ]box(?:es)?", "box(?:es)?", "bbox(?:es)?", "positions?", "coordinates", "whereabouts",
@@ -100,11 +100,17 @@ _NOUNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
 
 _VERBS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
     (_words("count", "tally", "enumerate", "add up", "tot(?:al)? up"), (*_COUNTS, *_ASKED)),
-    (_words("cut out", r"cut (?:.*?)\bout", "isolate", "mask out", "keep only", "keep just", "keep", "leave only"),
+    (_words("cut out", r"cut (?:.*?)\bout", "isolate", "mask out", "(?:show|leave|give)(?: me)? (?:only|just"
+    r"|nothing but) the", "keep only", "keep just", "keep", "leave only"),
      ("mask_image",)),
+    (_words(r"(?:extract|separate|pick out|lift|take out|split off) "
+            r"(?!.*\b(?:text|words?|writing|letters|audio|sound|frames?|"
+            r"colou?rs?|maps?|edges?|lines?|pose|depth|normals?|masks?|segments?)\b(?! of)(?! it)(?!$))(?:the|a|an"
+            r"|every|each|"
+            r"all) \w+(?: \w+)? (?:from|out of|of|in)", "disentangle"), ("mask_image",)),
     (_words("crop", "clip out", "cut"), ("image_cropping",)),
     (_words("remove", "erase", "delete", "eliminate", "get rid of", "take out", "take away", "wipe out", "wipe away",
-            "inpaint", "clean away", "retouch away", "edit out", r"take .*\b(?:out of|away from)", "drop"),
+            "inpaint", "clean away", "retouch away", "edit out", r"(?:take|get) .*\b(?:out of|away from)", "drop"),
      ("image_inpainting",)),
     (_words("highlight", "mark", "outline", "frame", "circle", r"(?:draw|put|place) (?:a |an |the )?(?:\w+ )?"
             r"(?:box|boxes|border|borders|rectangle|frame)(?: around)?"), ("highlight_object_on_image",)),
@@ -156,11 +162,14 @@ _LIGHT = _words(
     "render", "deliver", "prepare", "take", "use", "apply", "perform", "do", "draw", "paint", "design", "list", "tell",
     "find out", "work out", "figure out", "determine", "infer", "predict", "try", "run", "trace", "fetch", "supply",
     "send me", "hand me", "bring me", "illustrate", "depict", "imagine", "picture", "sketch", "map", "check", "see",
-    "know", "visualise", "visualize", "ask", "decide", "suggest", "propose", "come up with", "think of", "let",
+    "know", "verify", "confirm", "measure", "search", "collect", "compile", "offer",
+    "visualise", "visualize", "ask", "decide", "suggest", "propose", "come up with", "think of", "let",
     "retrieve", "report", "state", "output", "present", "display", "let me have", "look up", "write down", "pull out",
     "split", "divide", "separate", "pick out", "point out", "indicate",
 )  # fmt: skip
-_INTO = re.compile(r"\b(?:turn|convert|transform|make|process|change)\b.*?\b(?:in|to|into|as)\s+(.*)", re.IGNORECASE)
+_INTO = re.compile(
+    r"\b(?:turn|convert|transform|make|process|change|divide|split)\b.*?\b(?:in|to|into|as)\s+(.*)", re.IGNORECASE
+)
 _CHANGED = re.compile(
     r"\b(?:make|turn|let|have|render)\s+(?:the|it|its|every|all|this|that|his|her)\b(?!\s*$)(?!.*\b(?:in|to"
     r"|as)?to a\b).*",
@@ -204,7 +213,8 @@ _WISHES = re.compile(
 _REMARK = re.compile(
     r"^\W*(?:do (?:this|that|it|not|nothing)\b|don't\b|look at (?:the )?\w+\W*$|this is (?:all|it|urgent)\b|thank"
     r"|thanks"
-    r"|(?:leave|keep|make|let|turn|paint|black out|fill|drop|ignore|forget) (?:out )?(?:all |everything |any |away )?"
+    r"|(?:leave|keep|make|let|hide|blank out|turn|paint|black out|fill|drop|ignore|forget) (?:out )?(?:all "
+    r"|everything |any |away )?"
     r"(?:of )?(?:the |that )?(?:rest|others?\b|else|background black|remaining)|do without|take your time"
     r"|(?:tell|list|say|name) (?:it|them|that|those)(?: (?:all|in (?:a|one) (?:\w+ )?(?:sentence|word|list)))?\W*$"
     r"|(?:drop|lose|remove|black out) (?:its|the) background\W*$|.*\bnothing of\b(?!.*, so\b).*\bbut\b"
@@ -269,7 +279,8 @@ _ELSEWHERE = re.compile(
     r"|download\w*"
     r"|3-?d\b|three-dimensional|pdf|powerpoint|spreadsheet|excel|word document|svg|vector graphic|slide ?show"
     r"|(?:each|every|all|single) frames?|frame by frame|exif|metadata|file size|resolution|megapixels?|password"
-    r"|on paper|by post|credit card|clipboard|hologram|sign language|braille|morse|gif|zip file|jpe?g format|tiff"
+    r"|desktop|folder|on paper|by post|credit card|clipboard|hologram|sign language|braille|morse|gif|zip file"
+    r"|jpe?g format|tiff"
     r"|database"
     r"|(?:kilo|mega|giga)?bytes?|kb|mb|newsletter|podcast|hard (?:disk|drive)|slow[- ]motion|time-?lapse|panorama"
     r"|collage|upside down|thumbnail|share price"
@@ -278,7 +289,8 @@ _ELSEWHERE = re.compile(
     r"(?:phone|telephone|mobile|website|site|disk|laptop|computer|pc|neighbou?r|boss|mother|father|aunt|uncle"
     r"|friends?|"
     r"office|account|wall|desk|profile|page|inbox|colleagues?|team|client|customers?|doctor|bank|sister|brother|wife|"
-    r"husband|son|daughter|teacher|landlord|blog|fridge|tv|television|smartwatch|watch|car)\b"
+    r"husband|son|daughter|teacher|list|notes|diary|album|shop|basket|cart|landlord|blog|fridge|tv|television"
+    r"|smartwatch|watch|car)\b"
     r"|\b(?:in|into|to|from) (?:french|german|spanish|italian|english|chinese|japanese|latin|russian|dutch"
     r"|portuguese|"
     r"polish|korean|arabic|hindi|swedish|greek|turkish)\b|\btranslat\w+",
@@ -294,7 +306,9 @@ _NOT_SEEN = re.compile(
     r"|surname"
     r"|edited|photoshopped|uploaded|downloaded|population|president|invented|heavy|weight|(?:kilo)?grams?|kilos?"
     r"|pounds?|(?:centi|kilo)?met(?:er|re)s?|inches|miles|expensive|loud"
-    r"|how (?:fast|warm|hot|cold|far)|who (?:painted|made|drew|built|designed|owns|wrote|sent|posted|created)|gps"
+    r"|how (?:fast|warm|hot|cold)|lens|aperture|shutter|(?:which|what) date|created|(?:which|what|whose) \w+ took"
+    r"|who (?:painted|made|drew|built|designed|owns|wrote|sent"
+    r"|posted|created)|gps"
     r"|latitude|longitude|stored)\b",
     re.IGNORECASE,
 )
@@ -317,6 +331,7 @@ _MEDIA_WORDS = re.compile(
     r"|\battached\b",
     re.IGNORECASE,
 )
+_ALONG_WORDS = _words("using", "use", "with", "along", "from", "by", "based on", "take", "following")
 _NP_ENDS = re.compile(
     r"\b(?:of|in|from|for|on|with|that|which|showing|shows|to|by|where|who|at|under|around|out|along|as|using|"
     r"containing|about|and|into|onto)\b|[,:;.?!]",
@@ -502,7 +517,7 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
         asked = _CLAUSE_QUESTION.search(verb.partition(" ")[2])
         assert asked is not None
         return _answering(verb.partition(" ")[2][asked.start() :], kinds=kinds)
-    if _CHECKS.match(verb) and kinds:
+    if kinds and (_CHECKS.match(verb) or re.match(r"(?:verify|confirm|check|make sure|ensure|see) that\b", verb)):
         return _answering(verb, kinds=kinds)
     for pattern, doers in _VERBS:
         match = pattern.match(verb)
@@ -512,15 +527,30 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
         return _noun(_LIGHT.sub("", verb, count=1), whole=said, kinds=kinds, quotes=quotes)
     if not head:
         return (), ""
+    if means := _by_means(text):
+        return _doers(means, kinds=kinds, quotes=quotes)
     if _noun(verb, whole=said, kinds=kinds, quotes=quotes)[0] and not may_be_verb(head[0].lower()):
         return _noun(verb, whole=said, kinds=kinds, quotes=quotes)
     return (), f'there is no tool to "{head[0].lower()}" anything'
 
 
+def _by_means(text: str) -> str:
+    """The order that a part names as its means: "Clean it up by removing the cable" is "remove the cable"."""
+    means = re.search(r"\bby (\w+)ing\b(.*)", text, re.IGNORECASE)
+    if means is None:
+        return ""
+    for base in (means[1], f"{means[1]}e", means[1][:-1]):
+        order = f"{base}{means[2]}"
+        if any(pattern.match(order) for pattern, doers in _VERBS if doers):
+            return order
+    return ""
+
+
 def _tells(verb: str) -> bool:
     return (
         re.match(
-            r"(?:tell|say|check|see|know|find out|work out|figure out|determine|explain|show|ask|decide|state|report"
+            r"(?:tell|say|check|see|know|find out|work out|figure out|determine|explain|show|ask|decide|state"
+            r"|report|ensure|make sure|confirm"
             r"|look|"
             r"give|describe|find|answer|verify|let|judge|guess|test)\b",
             verb,
@@ -635,11 +665,13 @@ def _noun(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool) -> t
     if _IMAGE in kinds and _CHANGED.search(whole):
         size = _SIZES.search(whole)
         return ((), f'no tool changes this: "{size[0]}"') if size is not None else (_EDITORS, "")
+    if _MAP_WORDS.search(whole) and _IMAGE in kinds and _ALONG_WORDS.search(whole) and _DRAWS.search(whole):
+        return _drawn(whole, kinds=kinds, found="image"), ""
     if _DRAWS.search(whole) and not kinds - {_TEXT}:
         draws = re.search(
             r"\b(?:draw|paint|illustrate|depict|imagine|picture|visuali[sz]e|sketch)\b", whole, re.IGNORECASE
         )
-        if draws is not None:
+        if draws is not None and not re.match(r"\W*(?:my|our|his|her|their)\b", text):
             return ("text_to_image",), ""
     if (
         kinds & {_IMAGE}
