@@ -86,7 +86,7 @@ OPTIONS = Members(
 ROLES = Members(
     "roles",
     label="Models of roles",
-    noun="models of roles",
+    noun="choice of models",
     help="Language models of the strategy's roles that do not use the planner's, by role: objects with the kind of the "
     "model, and the fields of that kind.",
     example={"decompose": {"kind": "hub", "model_id": "org/decomposer"}},

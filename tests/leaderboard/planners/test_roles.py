@@ -95,7 +95,7 @@ def test_the_same_again_keeps_the_header_and_another_model_is_another_planner(ad
     assert (Planner.objects.count(), RoleSecret.objects.count()) == (1, 1)
     other = submit(ada, suite, roles={"decompose": {**DECOMPOSER, "model_id": "other"}})
     assert other.json()["errors"] == {
-        "planner.name": ["You have a planner 'mix' with another models of roles: choose another name."]
+        "planner.name": ["You have a planner 'mix' with another choice of models: choose another name."]
     }
     assert submit(ada, suite, name="more", roles={"assess": DECOMPOSER}).status_code == 201
     assert len({identity_of(planner) for planner in Planner.objects.all()}) == 2
@@ -138,7 +138,7 @@ def test_the_same_again_keeps_the_header_and_another_model_is_another_planner(ad
             {"roles": {"decompose": {"kind": "checkpoint", "checkpoint_digest": "0" * 64}}},
             "roles.decompose.checkpoint_digest", "You uploaded no checkpoint",
         ),
-        ({"kind": "bundled", "bundled_name": "gold", "roles": {"decompose": DECOMPOSER}}, "roles", "has no models of"),
+        ({"kind": "bundled", "bundled_name": "gold", "roles": {"decompose": DECOMPOSER}}, "roles", "has no choice"),
     ],
 )  # fmt: skip
 def test_impossible_options_and_roles_are_refused_beside_their_field(ada, suite, settings, changes, field, words):
