@@ -6,6 +6,7 @@ from itertools import count
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, connection, transaction
+from django.template.loader import render_to_string
 
 from evaluator.core.plans.model import Plan
 from evaluator.core.signatures.envelope import Envelope, open_envelope
@@ -29,6 +30,7 @@ from leaderboard.catalog.sealed.pool import (
     rules_reading,
     withdraw,
 )
+from leaderboard.catalog.web.sealed_forms import UploadForm
 from leaderboard.platform.models import AuditEntry
 from tests.leaderboard.catalog.sealed import ANSWERS, SLUG, added, derived, make_suite, proposal, sealed
 from tests.leaderboard.factories import make_season, make_user
@@ -80,6 +82,15 @@ def test_an_entry_that_no_season_could_use_or_that_is_there_already_is_refused_b
     assert SealedEntry.objects.count() == 1
     with pytest.raises(PoolError, match="takes no sealed requests"):
         add(suite="openagi", proposals=[(1, proposal())], by=ada)
+
+
+def test_the_form_says_that_no_suite_takes_sealed_requests(rf):
+    def page():
+        return render_to_string("admin/sealed/form.html", {"form": UploadForm(), "is_upload": True}, rf.get("/"))
+
+    assert "No suite of this site takes sealed requests" in page()
+    make_suite()
+    assert "No suite of this site" not in page()
 
 
 def test_an_upload_is_bounded_and_its_errors_have_lines():
