@@ -99,6 +99,23 @@ class LanguageModels:
         assert isinstance(message, ChatPlanner | HubPlanner | CheckpointPlanner)
         entry = strategy_of_lease(message, suite=suite)
         self._release_all_but(lease)
+        try:
+            main, roles = self._models_of(message, lease=lease)
+        except LeaseReturnedError:
+            # Another worker may hold the server that this one waits for, and wait for one that this one holds.
+            for name in list(self._models):
+                self._release(name)
+            raise
+        if isinstance(main, Problem):
+            yield UnavailablePlanner(name=f"{message.strategy}:{_name(message)}", problem=main)
+            return
+        with strategy_planner(entry, model=main, roles=roles) as planner:
+            yield planner
+
+    def _models_of(
+        self, message: ChatPlanner | HubPlanner | CheckpointPlanner, *, lease: HeldLease
+    ) -> "tuple[LanguageModel | Problem, dict[str, LanguageModel]]":
+        """The main model and those of roles; the first problem, if any, takes the place of the main one."""
         main = self._model_of(message, lease=lease, header=lease.header)
         roles: dict[str, LanguageModel] = {}
         for role, model in message.roles.items():
@@ -108,11 +125,7 @@ class LanguageModels:
                     main = Problem(opened.reason, f"Role {role}: {opened.sentence}")
                 else:
                     roles[role] = opened
-        if isinstance(main, Problem):
-            yield UnavailablePlanner(name=f"{message.strategy}:{_name(message)}", problem=main)
-            return
-        with strategy_planner(entry, model=main, roles=roles) as planner:
-            yield planner
+        return main, roles
 
     def _model_of(self, message: RoleModel, *, lease: HeldLease, header: Header) -> "LanguageModel | Problem":
         if isinstance(message, ChatModel):

@@ -38,8 +38,10 @@ class Remembered:
             UsageError: the file exists and cannot be read.
         """
         self._file = file
-        # Without the secret, which could be guessed from the digest if it is weak.
+        # Without the secrets, which could be guessed from the digest if they are weak.
         content = new.model_dump(mode="json", exclude={"planner": {"header_value"}})
+        for role in (content["planner"].get("roles") or {}).values():
+            role.pop("header_value", None)
         request = json.dumps([url.rstrip("/"), content, key], sort_keys=True)
         self._name = hashlib.sha256(request.encode()).hexdigest()
         entry = self._read().get(self._name, {})

@@ -92,6 +92,9 @@ def _check_options(data: PlannerData, *, entry: StrategyEntry) -> Errors:
     except OptionError as error:
         where = STRATEGY.name if at else f"{OPTIONS.name}.{error.option}" if error.option else OPTIONS.name
         return {where: [f"{name}: {error}."]}
+    most = Planner._meta.get_field("strategy").max_length
+    if most is not None and len(full_strategy(data)) > most:
+        return {STRATEGY.name if at else OPTIONS.name: [f"Name fewer options: their text may have {most} characters."]}
     return {}
 
 

@@ -5,7 +5,6 @@ schema with its example, the limits, and who may see the value follow from it. A
 of `Planner` with the same name.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
@@ -196,8 +195,8 @@ class _Numeric(Field[T]):
 
     def problem(self, value: T) -> str:
         """Which limit the number exceeds; empty: none."""
-        number: Any = value
-        if number is None or (math.isfinite(number) and self.least <= number <= self.most):
+        number: Any = value  # no limit is infinite, and NaN is in none
+        if number is None or self.least <= number <= self.most:
             return ""
         return f"Give {self.least:.0f} to {self.most:.0f} {self.unit}."
 

@@ -12,8 +12,9 @@ from evaluator.execution.engine.store import MemoryStore
 from evaluator.sandbox.programs.support import Support
 from evaluator.sandbox.programs.wire import Layer
 from gpu_jobs import __main__ as program
-from gpu_jobs.contract import ChatPlanner, Phase
-from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError
+from gpu_jobs.contract import Phase
+from gpu_jobs.language_models import LanguageModels
+from gpu_jobs.planners import HeldLease, LeaseRefusedError
 from gpu_jobs.runner import EvaluatorRunner
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.api import LEASE
@@ -117,6 +118,11 @@ def test_the_hidden_split_is_refused_without_its_seed():
         run(make_lease(split="hidden"))
 
 
+def opened(wanted: dict[str, object], *, suite: str):
+    models = LanguageModels(device="cpu", checkpoints=None)
+    return models.planner(lease=make_lease(planner=wanted), suite=suite_of(suite))
+
+
 CHAT = {"kind": "chat", "url": "https://chat.example.org/v1", "model": "m", "timeout_seconds": 3}
 
 
@@ -129,14 +135,12 @@ CHAT = {"kind": "chat", "url": "https://chat.example.org/v1", "model": "m", "tim
     ],
 )
 def test_a_strategy_that_a_chat_endpoint_cannot_do_is_refused_before_any_task(strategy, suite, sentence):
-    wanted = ChatPlanner.model_validate({**CHAT, "strategy": strategy})
-    with pytest.raises(LeaseRefusedError, match=sentence), OPENERS[ChatPlanner](wanted, suite_of(suite), None):
+    with pytest.raises(LeaseRefusedError, match=sentence), opened({**CHAT, "strategy": strategy}, suite=suite):
         pass
 
 
 def test_the_address_is_in_no_name():
-    wanted = ChatPlanner.model_validate({**CHAT, "strategy": "hugginggpt"})
-    with OPENERS[ChatPlanner](wanted, suite_of("toolmini"), None) as planner:
+    with opened({**CHAT, "strategy": "hugginggpt"}, suite="toolmini") as planner:
         assert planner.name == "hugginggpt:chat:m"
 
 
@@ -144,13 +148,11 @@ def test_a_worker_calls_the_api_as_its_lease_says():
     with chat_service("responses", lambda _: "Image Denoising") as service:
         how = {"reasoning_effort": "low", "answer_tokens": 4096, "streamed": True, "api": "responses"}
         url = service.url.removesuffix("/responses")
-        wanted = ChatPlanner.model_validate(
-            {**CHAT, **how, "url": url, "strategy": "openagi/zero-shot", "allow_private": True}
-        )
+        wanted = {**CHAT, **how, "url": url, "strategy": "openagi/zero-shot", "allow_private": True}
         suite = suite_of("openagi")
         task = suite.tasks[0]
         context = suite.context(task=task, offered=frozenset(suite.catalogue.tools))
-        with OPENERS[ChatPlanner](wanted, suite, None) as planner:
+        with opened(wanted, suite="openagi") as planner:
             planner.plan(request_for(suite=suite, task=task, context=context))
     sent = service.requests[-1]
     assert (sent["max_output_tokens"], sent["reasoning"]["effort"], sent["stream"]) == (4096, "low", True)

@@ -157,6 +157,11 @@ def _delete_rows(user: User) -> None:
     EndpointSecret.objects.filter(planner__owner=user).delete()
     RoleSecret.objects.filter(planner__owner=user).delete()
     Planner.objects.filter(owner=user).exclude(endpoint_url="").update(endpoint_url=NO_ADDRESS)
+    for planner in Planner.objects.filter(owner=user).exclude(roles={}):
+        for model in planner.roles.values():
+            if model.get("endpoint_url"):
+                model["endpoint_url"] = NO_ADDRESS
+        planner.save(update_fields=["roles"])
     Planner.objects.filter(owner=user).update(description="")
     PlansFile.objects.filter(owner=user).delete()
     CheckpointUpload.objects.filter(owner=user).delete()

@@ -36,6 +36,7 @@ from leaderboard.evaluations.results.results import new_results, note_new_result
 from leaderboard.evaluations.states import complete_shard, end_attempt, end_attempts_of, explain, move_shard
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
+from leaderboard.planners.secret_headers import addresses_to_hide
 from leaderboard.platform.database import database_now
 from leaderboard.platform.problems import ProblemError
 from leaderboard.platform.secret_keys import known_secrets
@@ -246,7 +247,7 @@ def give_up(*, attempt_id: UUID, how: GivenUp, detail: str) -> None:
         attempt = locked_attempt(attempt_id)
         # The evaluation's page is public, and the detail may be the text of any error.
         planner = attempt.shard.evaluation.submission.planner
-        detail = Redactor(secrets=known_secrets(), addresses=[planner.endpoint_url])(keepable_text(detail))
+        detail = Redactor(secrets=known_secrets(), addresses=addresses_to_hide(planner))(keepable_text(detail))
         end_attempt(attempt_id=attempt.pk, target=AttemptState.FAILED, reason=f"{how}: {detail}"[:2000])
         wait = {
             GivenUp.RELEASED: timedelta(),

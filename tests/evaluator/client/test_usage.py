@@ -80,6 +80,19 @@ def test_a_secret_is_in_no_repr_and_does_not_change_what_is_remembered(tmp_path)
     assert "secret" not in (tmp_path / "s.json").read_text()
 
 
+def test_a_secret_of_a_role_does_not_change_what_is_remembered(tmp_path):
+    def remembered(value):
+        role = {"kind": "chat", "endpoint_url": "https://b.example", "model_id": "m", "header_value": value}
+        planner = PlannerEntry(
+            name="a", kind="chat", endpoint_url="https://a.example", model_id="m", roles={"plan": role}
+        )
+        new = NewSubmission(planner=planner, suites=["s"])
+        return Remembered(file=tmp_path / "s.json", url="https://c.example", new=new)
+
+    remembered("the first secret").keep(submission="17")
+    assert remembered("the second secret").submission == "17"
+
+
 class TestRemembering:
     def test_a_key_is_kept_until_it_is_forgotten(self, tmp_path):
         file = tmp_path / "deep" / "state.json"

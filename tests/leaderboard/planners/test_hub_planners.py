@@ -91,7 +91,8 @@ def test_it_is_pinned_and_what_the_hub_says_is_kept(hub, user, suite, repository
     row = Planner.objects.get()
     assert (row.model_name, row.weights_bytes) == ("own/planner", (repository / "model.safetensors").stat().st_size)
     told = worker_client().post("worker/lease/", lease_request()).json()["planner"]
-    assert told == {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "openagi/zero-shot"}
+    assert told == {"kind": "hub", "model_id": "own/planner", "commit": COMMIT, "strategy": "openagi/zero-shot",
+                    "roles": {}}  # fmt: skip
 
 
 def test_the_same_again_is_the_same_planner_until_its_branch_has_moved(hub, user, suite, commits):

@@ -13,6 +13,7 @@ from leaderboard.boards.services import entry_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.people.services import create_token
 from leaderboard.planners import checkpoints, roles
+from leaderboard.planners.kinds.language_models import strategy_named
 from leaderboard.planners.models import CheckpointUpload, Planner, RoleSecret
 from leaderboard.planners.services import data_of, identity_of
 from leaderboard.planners.tasks import remove_unused_checkpoints
@@ -138,6 +139,10 @@ def test_the_same_again_keeps_the_header_and_another_model_is_another_planner(ad
             {"roles": {"decompose": {"kind": "checkpoint", "checkpoint_digest": "0" * 64}}},
             "roles.decompose.checkpoint_digest", "You uploaded no checkpoint",
         ),
+        (
+            {"roles": {"decompose": {**DECOMPOSER, "timeout_seconds": 10**400}}},
+            "roles.decompose.timeout_seconds", "Give 1 to 300 seconds.",
+        ),
         ({"kind": "bundled", "bundled_name": "gold", "roles": {"decompose": DECOMPOSER}}, "roles", "has no choice"),
     ],
 )  # fmt: skip
@@ -149,6 +154,14 @@ def test_impossible_options_and_roles_are_refused_beside_their_field(ada, suite,
     assert words in " ".join(errors[f"planner.{field}"]), errors
     assert len(answer.content) < 4000
     assert Planner.objects.count() == 0
+
+
+def test_options_that_are_too_long_together_are_refused(ada, suite):
+    (views,) = (option for option in strategy_named("arc-experts").options.declared if option.name == "views")
+    options = {"views": list(views.choices)[1:], "samples": 16, "loops": 8, "temperature": 0.123, "seed": 2**31 - 1}
+    answer = submit(ada, suite, strategy="arc-experts", options=options)
+    assert (answer.status_code, Planner.objects.count()) == (400, 0)
+    assert "Name fewer options" in " ".join(answer.json()["errors"]["planner.options"])
 
 
 def test_a_pair_of_checkpoints_is_leased_and_kept_while_a_role_uses_it(ada):

@@ -346,9 +346,12 @@ class TestDeleting:
         Team.objects.filter(pk=used.pk).update(description="Ada's", shows_members=True)
         make_submission(user=ada, team=used)
         make_submission(user=ada, team=shared, **ENDPOINT)
+        role = {"kind": "chat", "endpoint_url": "https://ada.example.org/v1", "model_id": "m"}
+        Planner.objects.exclude(endpoint_url="").update(roles={"respond": role})
         self.delete(browser)
         assert {*Evaluation.runs.values_list("state", flat=True)} == {"cancelled"}
         assert {*Planner.objects.values_list("endpoint_url", flat=True)} == {"", closing.NO_ADDRESS}
+        assert Planner.objects.exclude(roles={}).get().roles["respond"]["endpoint_url"] == closing.NO_ADDRESS
         assert Membership.objects.get(team=shared).user == bea
         assert Membership.objects.get(team=shared).role == Role.OWNER
         assert not Team.objects.filter(pk=empty.pk).exists()
