@@ -353,8 +353,13 @@ _NOT_REMOVED = _words(
 )  # fmt: skip
 _QUOTE = '"..."'
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
-_JOIN = re.compile(r"\s*(?:,|;)?\s+(?:and|then|plus|before)\s+(?:then |also |please |afterwards |finally )*|,\s+",
-                   re.IGNORECASE)  # fmt: skip
+_JOIN = re.compile(
+    # Only from the start of a run of spaces, in which it would else take cubic time.
+    r"(?<!\s)(?:\s*[,;])?\s+(?:and|then|plus|before)\s+(?:then |also |please |afterwards |finally )*|,\s+",
+    re.IGNORECASE,
+)
+_LONGEST = 500
+"""Characters of a part that are read: some expressions take quadratic time."""
 
 
 def _begun(text: str) -> str:
@@ -366,7 +371,7 @@ def parts_of(sentence: str) -> Iterator[str]:
     """The clauses of a sentence that have a verb of their own, in order."""
     start = 0
     for join in _JOIN.finditer(sentence):
-        before, after = sentence[start : join.start()], sentence[join.end() :]
+        before, after = sentence[start : join.start()], sentence[join.end() : join.end() + _LONGEST]
         if sentence.count('"', 0, join.start()) % 2 or not _begins_clause(after):
             continue
         if _SPEAKS_BACK.search(after) and is_remark(before):
@@ -396,7 +401,7 @@ def _begins_clause(text: str) -> bool:
 
 def _heads_nothing(text: str) -> bool:
     """Whether a text is only the beginning of a clause: a phrase with a preposition, or an address."""
-    text = _begun(text)
+    text = _begun(text[:_LONGEST])
     first = next(iter(_WORD.findall(text)), "").lower()
     return (
         not text
@@ -414,6 +419,7 @@ def demand_of(said: str, *, kinds: Collection[ResourceType], tools: Sequence[Too
         tools: the offered tools.
         quotes: whether it has a quotation, or the text of an earlier one.
     """
+    said = said[:_LONGEST]
     if is_remark(said):
         return Demand()
     away = _ELSEWHERE.search(said)
@@ -446,7 +452,8 @@ def _named(names: Collection[str]) -> str:
 
 
 def is_remark(said: str) -> bool:
-    text = _begun(said)
+    """Whether a part wants nothing: a statement, thanks, or a rule for the rest."""
+    text = _begun(said[:_LONGEST])
     if not _WORD.search(text.replace(_QUOTE, "")) or _REMARK.match(text):
         return True
     if _QUESTION.match(text) or _POLITE.match(text) or _WISHES.match(text) or _WONDERS.match(text):

@@ -33,7 +33,7 @@ def doctor(
     seconds: Annotated[int, typer.Option(min=0, help="Begin no expert after this time; 0: no limit.")] = 0,
     whole: Annotated[bool, typer.Option("--whole", help="All steps and long answers of the profile.")] = False,
     folder: Annotated[
-        Path | None, typer.Option(help="Folder for random weights; default: a temporary one.", show_default=False)
+        Path | None, typer.Option(help="Build random weights in this folder, and delete them.", show_default=False)
     ] = None,
     as_json: JsonFlag = False,
     output: OutputFile = None,
@@ -64,6 +64,8 @@ def doctor(
     except (RuntimeError, AssertionError, ValueError) as error:
         raise usage_error(f"--device {device}: {error}") from None
     found: list[Examination] = []
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         built = RandomWeights(
             profile=chosen, folder=Path(scratch), device=device, size=Size.SMALL if small else Size.RELEASED,

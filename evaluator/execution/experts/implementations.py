@@ -103,7 +103,7 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "released-inpainting": Implementation(
             "released_drawing", "ReleasedInpaintingExpert", code_version="1", samples=True
         ),
-        "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="2", resizes=True),
+        "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="3", resizes=True),
     }
 )
 

@@ -51,7 +51,9 @@ def shared(key: Hashable, *, load: Callable[[], Any]) -> Any:
 
 def networks_in_use(keys: Mapping[str, Hashable]) -> dict[str, Any]:
     """The networks of keys that experts of this process have, by name."""
-    return {name: _NETWORKS[key] for name, key in keys.items() if key in _NETWORKS}
+    with loading():
+        found = {name: _NETWORKS.get(key) for name, key in keys.items()}
+    return {name: network for name, network in found.items() if network is not None}
 
 
 def share(key: Hashable, network: Any) -> None:

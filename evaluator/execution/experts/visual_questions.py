@@ -120,8 +120,11 @@ class _WritingExpert:
     def run(self, batch: Sequence[Mapping[str, Value]]) -> list[Mapping[str, Value]]:
         rows = [(image_of(item), self.ids(self._question or text_of(item, name="text"))) for item in batch]
         # Tokens that every prompt has, such as the image's, do not count.
-        common, most = len(self.ids("")), max((len(ids) for _, ids in rows), default=0)
-        lengths = [common + padded_length(len(ids) - common, least=_LEAST_QUESTION, most=2 * most) for _, ids in rows]
+        common = len(self.ids(""))
+        lengths = [
+            common + padded_length(len(ids) - common, least=_LEAST_QUESTION, most=2 * max(len(ids), _LEAST_QUESTION))
+            for _, ids in rows
+        ]
         answers = in_buckets(rows, lengths=lengths, size=self.batch_size, run=self._answers)
         return [{self._output: answer} for answer in answers]
 

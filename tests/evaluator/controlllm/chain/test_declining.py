@@ -131,3 +131,12 @@ def test_the_strategy_of_sites_abstains_from_what_no_tool_does():
     assert draft.plan == []
     assert "Email" in draft.notes["declined"][0]
     assert end_of(ChainControlLLM().converse(asked("Describe yard.png."))).plan
+
+
+@pytest.mark.parametrize(
+    "words", [f"Count the dogs{' ' * 20_000}and the cats", "turn " * 5000, "get " * 5000, "I, so please " * 3000]
+)
+def test_long_texts_are_read_in_linear_time(words):
+    # In quadratic or cubic time it would take minutes.
+    for part in parts_of(words):
+        demand_of(part, kinds={ResourceType.IMAGE}, tools=tuple(CONTROLLLM.tools.values()))

@@ -87,6 +87,18 @@ def test_questions_get_the_answers_that_they_get_alone_and_without_padding(paper
     assert len({str(answer) for answer in together}) > 1
 
 
+@pytest.mark.parametrize("tool", QUESTIONS[1:])
+def test_a_short_question_is_padded_alike_alone_and_beside_a_long_one(paper, tool):
+    expert = load_expert(spec=replace(paper[tool], batch_size=3))
+    lengths = []
+    original = expert._answers
+    expert._answers = lambda rows, length: lengths.append(length) or original(rows, length)
+    short, long = items_for(tool)[0], items_for(tool)[3]
+    run(expert, short)
+    run(expert, long, short)
+    assert lengths[0] == min(lengths[1:]) < max(lengths)
+
+
 @pytest.mark.parametrize("tool", QUESTIONS)
 def test_pictures_of_several_sizes_share_a_batch(paper, tool):
     expert = load_expert(spec=paper[tool])
