@@ -184,6 +184,9 @@ class LeaseRequest(Message):
     token: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{43,200}$"), Field(repr=False)]
     """The credential that the worker proposes for the attempt: at least 256 random bits in base64. A repeated request
     with the same token gets the same lease."""
+    knows_roles: bool = False
+    """Whether the worker gives a strategy's roles their own models (`StrategyPlanner.roles`). Others would run the
+    planner's own model in their place, and get no planner with roles."""
 
 
 class Lease(Message):

@@ -217,7 +217,9 @@ class Worker:
         if self._request is None:
             suites = tuple(self._suites) if self._suites else None
             token = secrets.token_urlsafe(32)
-            self._request = LeaseRequest(worker=self._name, suites=suites, evaluation=self._evaluation, token=token)
+            self._request = LeaseRequest(
+                worker=self._name, suites=suites, evaluation=self._evaluation, token=token, knows_roles=True
+            )
         return self._request
 
     def _return_request(self) -> None:

@@ -6,7 +6,7 @@ In the name of a planner, options are `NAME=VALUE`, separated by semicolons: `ar
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 OptionValue = int | float | str
@@ -40,6 +40,8 @@ class Option(ABC):
     """On pages."""
     sentence: str
     """What it changes."""
+    is_draw: bool = False
+    """Whether it only chooses among equally good random draws, such as a seed."""
 
     @property
     @abstractmethod
@@ -116,7 +118,8 @@ class NumberOption(Option):
             number = float(value)
         except (ValueError, OverflowError):
             number = math.nan
-        return number if self.least <= number <= self.most else None
+        # Adding 0 turns -0.0 into 0.0, which is written otherwise.
+        return number + 0.0 if self.least <= number <= self.most else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,6 +148,8 @@ class NamesOption(Option):
     choices: Sequence[str]
     when_empty: str
     """The meaning of an empty list, as part of a sentence."""
+    names_when_empty: Callable[[Mapping[str, OptionValue]], Sequence[str]]
+    """The names that an empty list stands for, given the values of all options."""
 
     @property
     def initial(self) -> str:
@@ -160,7 +165,14 @@ class NamesOption(Option):
         if names == [""]:
             return ""
         found = [name.strip() if isinstance(name, str) else None for name in names]
-        return None if any(name not in self.choices for name in found) else ",".join(dict.fromkeys(map(str, found)))
+        if any(name not in self.choices for name in found):
+            return None
+        return ",".join(name for name in self.choices if name in found)
+
+    def shortest(self, values: Mapping[str, OptionValue]) -> OptionValue:
+        """The value of this option among canonical values of all; empty if that has the same meaning."""
+        value = str(values[self.name])
+        return "" if value and {*value.split(",")} == {*self.names_when_empty(values)} else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +193,10 @@ class Options:
         if unknown := [name for name in values if name not in known]:
             there_are = f"there are: {', '.join(known)}" if known else "it has none"
             raise OptionError(f"there is no option {unknown[0][:_LONGEST_SHOWN]!r}; {there_are}")
-        return {name: option.read(values[name]) if name in values else option.initial for name, option in known.items()}
+        read = {name: option.read(values[name]) if name in values else option.initial for name, option in known.items()}
+        return read | {
+            option.name: option.shortest(read) for option in self.declared if isinstance(option, NamesOption)
+        }
 
     def read_text(self, text: str) -> dict[str, OptionValue]:
         """All options, of the text after `@` in a planner's name.
@@ -206,17 +221,26 @@ class Options:
         for option in self.declared:
             value = values.get(option.name, option.initial)
             if value != option.initial:
-                written = f"{value:g}" if isinstance(value, float) else str(value)
+                written = _text_of(value)
                 parts.append(written if option.name == self.bare and not parts else f"{option.name}={written}")
         return ";".join(parts)
+
+    def without_draws(self, values: Mapping[str, OptionValue]) -> dict[str, OptionValue]:
+        """The values of options that change more than the random draw."""
+        draws = {option.name for option in self.declared if option.is_draw}
+        return {name: value for name, value in values.items() if name not in draws}
 
     def form(self) -> str:
         """How options are written: `samples=3; loops=3`."""
         return "; ".join(f"{option.name}={_example(option)}" for option in self.declared)
 
 
-def _example(option: Option) -> OptionValue:
+def _text_of(value: OptionValue) -> str:
+    """The shortest text that reads as exactly this value."""
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _example(option: Option) -> str:
     if isinstance(option, NamesOption):
         return ",".join(option.choices[:2])
-    value = option.initial
-    return f"{value:g}" if isinstance(value, float) else value
+    return _text_of(option.initial)

@@ -4,7 +4,6 @@ The strategy declares both (`evaluator.core.strategy_options`). The model of a r
 the rules of its kind, as if it were a planner's.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -253,6 +252,22 @@ def has_secret(planner: Planner) -> bool:
     return any(kind.has_secret for kind in kinds_of(planner))
 
 
+def samples(planner: Planner) -> bool | None:
+    """See `Kind.samples`: whether any of the planner's models samples; None: of one that the site cannot know."""
+    found = [KINDS[planner.kind].samples(planner)]
+    found += [
+        ROLE_KINDS[model["kind"]].samples(as_planner(planner, role=role)) for role, model in planner.roles.items()
+    ]
+    return True if True in found else None if None in found else False
+
+
+def may_declare_determinism(data: PlannerData) -> bool:
+    """See `Kind.may_declare_determinism`: of a planner with these models, which may be invalid."""
+    models = data[ROLES] if has_roles(data) and isinstance(data[ROLES], Mapping) else {}
+    kinds = [data.kind, *(str(model.get("kind")) for model in models.values() if isinstance(model, Mapping))]
+    return any(KINDS[kind].may_declare_determinism for kind in kinds if kind in KINDS)
+
+
 def longest_timeout(planner: Planner) -> int:
     """The longest timeout of one answer, in seconds."""
     return max(planner.timeout_seconds, *(int(model.get(TIMEOUT.name, 0)) for model in planner.roles.values()), 0)
@@ -276,17 +291,6 @@ def are_open_with(models: Mapping[str, Mapping[str, Any]], *, main: bool | None)
     """Whether the weights of all these models are public; None: unknown."""
     known = [main, *(shown_of(model).get("open_weights") for model in models.values())]
     return False if False in known else None if None in known else True
-
-
-def identity(planner: Planner) -> tuple[str, ...]:
-    """Canonical text of the models of roles; none without roles."""
-    if not planner.roles:
-        return ()
-    models = {
-        role: {**model, REVISION.name: "", "commit": planner.roles[role].get(_FOUND, {}).get("commit", "")}
-        for role, model in as_entered(planner).items()
-    }
-    return (json.dumps(models, sort_keys=True),)
 
 
 def _models(data: PlannerData) -> list[_Model]:

@@ -1,5 +1,6 @@
 """Validating, creating and identifying planners; shared by forms and API."""
 
+import json
 import posixpath
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -10,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 from django.db import IntegrityError, transaction
 
+from evaluator.core.strategy_options import OptionError
 from leaderboard.people.models import User
 from leaderboard.planners import roles
 from leaderboard.planners.data import (
@@ -25,7 +27,7 @@ from leaderboard.planners.data import (
 )
 from leaderboard.planners.kinds import FIELDS, KINDS
 from leaderboard.planners.kinds.base import Facts, Kind
-from leaderboard.planners.kinds.language_models import ROLES, STRATEGY
+from leaderboard.planners.kinds.language_models import MODEL_ID, ROLES, STRATEGY, strategy_named
 from leaderboard.planners.models import NEEDED, Planner, PlannerKind
 from leaderboard.platform.fields import Field
 from leaderboard.platform.problems import FieldErrors
@@ -215,12 +217,38 @@ def identity_of(planner: Planner) -> tuple[str, ...]:
 
     An endpoint is identified by its address without scheme, query and fragment, since other parameters may lead to the
     same planner; a chat endpoint by its address, model and strategy; a model of the hub by its repository, commit and
-    strategy; a checkpoint by its digest and strategy, each with the strategy's options and the models of its roles; a
-    bundled planner by its name with all options; a plans file by its digest. All agents of a submitter are one planner.
+    strategy; a checkpoint by its digest and strategy, each with the strategy's options except seeds, and those models
+    of its roles that are others than its own; a bundled planner by its name with all options; a plans file by its
+    digest. All agents of a submitter are one planner.
     """
+    main = _model_of(planner)
+    models = {role: _model_of(roles.as_planner(planner, role=role)) for role in planner.roles}
+    others = {role: model for role, model in models.items() if model != main}
+    strategy = (_without_draws(planner.strategy),) if planner.strategy else ()
+    return (*main, *strategy, *((json.dumps(others, sort_keys=True),) if others else ()))
+
+
+def _model_of(planner: Planner) -> tuple[str, ...]:
+    """The identity of a planner, or of the model of a role, without strategy and roles."""
     kind = PlannerKind(planner.kind)
-    needed = (_written(planner, field=field) for field in NEEDED[kind] if field != _NAMED_BY_COMMIT)
-    return (kind.value, *needed, *roles.identity(planner))
+    # A bundled model of a role is named by `model_id`.
+    fields = dict.fromkeys((*NEEDED[kind], MODEL_ID.name))
+    written = (_written(planner, field=field) for field in fields if field not in {_NAMED_BY_COMMIT, STRATEGY.name})
+    return (kind.value, *filter(None, written))
+
+
+def _without_draws(strategy: str) -> str:
+    """A strategy with those of its options that change more than the random draw, in canonical form."""
+    entry = strategy_named(strategy)
+    if entry is None:
+        return strategy
+    options = entry.options
+    try:
+        values = options.read_text(strategy.partition("@")[2])
+    except OptionError:
+        # Entered before the strategy declared its present options.
+        return strategy
+    return f"{entry.name}@{options.text(options.without_draws(values))}"
 
 
 def _written(planner: Planner, *, field: str) -> str:

@@ -38,6 +38,7 @@ from leaderboard.catalog.library import RunConditions
 from leaderboard.evaluations.models import AskedAgain, Evaluation, EvaluationReason, EvaluationState, TaskResult
 from leaderboard.evaluations.results.run_records import records_of
 from leaderboard.evaluations.states import CANCELLABLE, FINAL, Entered, advance, deadline_of, explain
+from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
 from leaderboard.queue.leasing.evaluation_locks import lock_evaluation
 from leaderboard.queue.leasing.leases import cancel_attempts
@@ -56,10 +57,9 @@ _UPGRADED = (
 def claim_of(evaluation: Evaluation) -> Claim:
     """What is said about the planner of an evaluation before it is asked again."""
     planner = evaluation.submission.planner
-    kind = kind_of(planner)
-    if not kind.can_be_asked_again:
+    if not kind_of(planner).can_be_asked_again:
         return Claim.FIXED
-    samples = kind.samples(planner)
+    samples = roles.samples(planner)
     if samples is None:
         return Claim.DECLARED if evaluation.submission.deterministic else Claim.NONE
     return Claim.NONE if samples else Claim.KNOWN

@@ -34,6 +34,7 @@ from leaderboard.evaluations.visibility import NotPossibleError, in_words
 from leaderboard.evaluations.visibility import check as check_visibility
 from leaderboard.people.models import Team, User
 from leaderboard.people.teams import teams_of
+from leaderboard.planners import roles
 from leaderboard.planners.data import Errors, PlannerData
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.services import ValidPlanner, enter_planner, planner_problems, validate_planner
@@ -148,7 +149,7 @@ def _wrong_claim(data: SubmissionData) -> Errors:
         return {ASKED_AGAIN.name: ["This site asks no planner again: leave this out."]}
     if data.asked_again != AskedAgain.TENTH and kind is not None and not kind.can_be_asked_again:
         return {ASKED_AGAIN.name: [f"{kind.noun} has one run by nature: leave this out."]}
-    if not data.deterministic or kind is None or kind.may_declare_determinism:
+    if not data.deterministic or kind is None or roles.may_declare_determinism(data.planner):
         return {}
     return {DETERMINISTIC.name: [f"{kind.noun} needs no such claim: this site knows whether it samples."]}
 

@@ -35,7 +35,7 @@ _COMMON: tuple[Option, ...] = (
         sentence="Temperature of the model; at 0, samples differ only by their view.",
     ),
     WholeOption(
-        name="seed", label="Seed", default=0, least=0, most=1 << 31,
+        name="seed", label="Seed", default=0, least=0, most=1 << 31, is_draw=True,
         sentence="Seed of the samples, and of the choice among programs that fit.",
     ),
     ChoiceOption(
@@ -47,6 +47,7 @@ EXPERTS_OPTIONS = StrategyOptions(
     (
         NamesOption(
             name="views", label="Views", choices=AGENT_NAMES, when_empty="all agents of the prompts' style",
+            names_when_empty=lambda values: [agent.name for agent in STYLES[str(values["style"])].agents],
             sentence="Agents, each named by its views.",
         ),
         *_COMMON,

@@ -57,7 +57,8 @@ class BundledKind(Kind):
     repeatable = True
 
     def samples(self, planner: Planner) -> bool:
-        return samples_replies(planner.bundled_name)
+        # The model of a role has no such name.
+        return samples_replies(planner.bundled_name or planner.strategy)
 
     def check(self, data: PlannerData) -> Errors:
         if data[BUNDLED_NAME] in BUNDLED_PLANNERS:

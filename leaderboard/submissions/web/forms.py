@@ -27,7 +27,7 @@ from leaderboard.planners.kinds.bundled import BUNDLED_NAME
 from leaderboard.planners.kinds.chat import SETTINGS as CHAT_SETTINGS
 from leaderboard.planners.kinds.chat import SETTINGS_TEMPLATE
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
-from leaderboard.planners.kinds.language_models import OPTIONS, STRATEGY, model_strategies
+from leaderboard.planners.kinds.language_models import OPTIONS, ROLES, STRATEGY, model_strategies
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import CheckpointUpload
 from leaderboard.planners.roles import path_of
@@ -169,7 +169,8 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.order_fields(_order(self.planner_fields))
         self.teams = teams
         self.current_suites = current_suites()
-        if not kind.may_declare_determinism:
+        # A model of a role may be one that the site does not know.
+        if not kind.may_declare_determinism and ROLES not in kind.fields:
             del self.fields[DETERMINISTIC.name]
         if not kind.can_be_asked_again:
             del self.fields[ASKED_AGAIN.name]

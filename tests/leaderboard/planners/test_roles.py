@@ -13,6 +13,7 @@ from leaderboard.boards.services import entry_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.people.services import create_token
 from leaderboard.planners import checkpoints, roles
+from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds.language_models import strategy_named
 from leaderboard.planners.models import CheckpointUpload, Planner, RoleSecret
 from leaderboard.planners.services import data_of, identity_of
@@ -198,6 +199,84 @@ def test_a_role_s_model_of_another_kind_counts_for_pools_and_secrets(ada, suite)
     planner = Planner.objects.get()
     assert roles.has_secret(planner)
     assert leased()["planner"]["roles"]["plan"] == {"kind": "bundled", "name": "lilliput-lumos/ground-iterative"}
+
+
+def identities(*, strategy="controlllm/adaptive", **models):
+    planner = {"kind": "chat", "endpoint_url": MIX["endpoint_url"], "model_id": "large", "strategy": strategy}
+    return identity_of(Planner(**planner, **roles.columns(models)))
+
+
+def test_what_changes_no_model_of_a_role_changes_no_identity():
+    known = identities(decompose=DECOMPOSER)
+    for same in (
+        {"timeout_seconds": 31}, {"api": "chat"}, {"reasoning_effort": "low"}, {"answer_tokens": 9}, {"streamed": True},
+        {"endpoint_url": "https://SMALL.example.org:443/a/../v1/?x=1"}, {"model_id": "Small"},
+    ):  # fmt: skip
+        assert identities(decompose={**DECOMPOSER, **same}) == known, same
+    assert identities(decompose={**DECOMPOSER, "model_id": "other"}) != known
+    assert identities(assess=DECOMPOSER) != known
+    main = {**DECOMPOSER, "endpoint_url": MIX["endpoint_url"], "model_id": "Large", "timeout_seconds": 7}
+    assert identities(decompose=DECOMPOSER, assess=main) == known
+    assert identities(assess=main) == identities()
+    hub = {"kind": "hub", "model_id": "org/name", "revision": "main", "facts": {"commit": "a" * 40}}
+    assert identities(decompose={**hub, "revision": "v1"}) == identities(decompose=hub)
+    assert identities(decompose={**hub, "facts": {"commit": "b" * 40}}) != identities(decompose=hub)
+    bundled = [{"kind": "bundled", "model_id": name} for name in ("lilliput-planner", "other")]
+    assert len({identities(decompose=model) for model in bundled}) == 2
+
+
+def test_a_seed_or_another_spelling_changes_no_identity():
+    known = identities(strategy="arc-experts@views=grid,objects;samples=1")
+    assert identities(strategy="arc-experts@samples=1;views=objects,grid;seed=7;temperature=0.70") == known
+    assert identities(strategy="arc-experts@samples=2;views=objects,grid") != known
+    assert identities(strategy="arc-experts@seed=7") == identities(strategy="arc-experts")
+    # Stored by a release with other options.
+    assert identities(strategy="arc-experts@old=1") != identities(strategy="arc-experts")
+
+
+@pytest.mark.parametrize(
+    ("kind", "strategy", "models", "samples"),
+    [
+        ("checkpoint", "controlllm/adaptive", {}, False),
+        ("checkpoint", "controlllm/adaptive", {"decompose": {"kind": "bundled", "model_id": "m"}}, False),
+        ("checkpoint", "controlllm/adaptive", {"decompose": DECOMPOSER}, None),
+        ("chat", "controlllm/adaptive", {"decompose": {"kind": "bundled", "model_id": "m"}}, None),
+        ("chat", "arc-experts", {"any": {"kind": "bundled", "model_id": "m"}}, True),
+        ("checkpoint", "arc-experts", {"any": DECOMPOSER}, True),
+    ],
+)
+def test_a_planner_is_known_to_be_deterministic_only_if_all_its_models_are(kind, strategy, models, samples):
+    assert roles.samples(Planner(kind=kind, strategy=strategy, **roles.columns(models))) is samples
+
+
+@pytest.mark.parametrize(
+    ("kind", "models", "may"),
+    [
+        ("hub", {}, False),
+        ("hub", {"decompose": DECOMPOSER}, True),
+        ("hub", {"decompose": {"kind": "bundled"}}, False),
+        ("chat", {"decompose": {"kind": "bundled"}}, True),
+        ("hub", {"decompose": {"kind": ["chat"]}, "assess": "chat"}, False),
+        ("hub", "chat", False),
+    ],
+)
+def test_determinism_is_declared_of_planners_with_a_model_that_the_site_does_not_know(kind, models, may):
+    values = {"strategy": "controlllm/adaptive", "roles": models}
+    assert roles.may_declare_determinism(PlannerData(kind=kind, values=values)) is may
+
+
+def test_a_worker_that_does_not_know_roles_gets_no_planner_with_roles(ada, suite):
+    assert submit(ada, suite, roles={"decompose": DECOMPOSER}).status_code == 201
+    with_roles = Evaluation.objects.get()
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    before = {"worker": "w", "token": "0" * 43}
+    assert worker_client().post("worker/lease/", before).status_code == 204
+    named = worker_client().post("worker/lease/", {**before, "evaluation": str(with_roles.pk)})
+    assert (named.status_code, named.headers["X-Work-Left"]) == (204, "1")
+    assert submit(ada, suite, name="single").status_code == 201
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    assert worker_client().post("worker/lease/", before).json()["evaluation"] != str(with_roles.pk)
+    assert worker_client().post("worker/lease/", lease_request()).json()["evaluation"] == str(with_roles.pk)
 
 
 DRAW = raw(task=("image-generation",), args=(("text", "a dog"),), gives="image", description="Generate a dog.")

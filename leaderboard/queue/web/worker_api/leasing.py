@@ -3,6 +3,7 @@
 import time
 
 from django.conf import settings
+from django.db.models import Q
 from django.http import HttpResponse
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
@@ -27,6 +28,8 @@ from leaderboard.queue.workers.sessions import open_session
 from leaderboard.queue.workers.tokens import Holder, note_lease
 
 _SLICED_HEARTBEAT_SECONDS = 5
+_WITHOUT_ROLES = Q(submission__planner__role_kinds=[])
+"""Evaluations whose planners have no models of roles."""
 _HEARTBEATS_PER_SLICE = 4
 """Limits the excess over a time slice to a quarter."""
 _WORK_LEFT = OpenApiParameter(
@@ -81,7 +84,7 @@ def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
         worker=holder.name(request.worker),
         suites=request.suites,
         evaluation_id=request.evaluation,
-        scope=holder.scope,
+        scope=holder.scope if request.knows_roles else holder.scope & _WITHOUT_ROLES,
         token=request.token,
         pool=holder.pool(suites=request.suites, evaluation_id=request.evaluation),
     )

@@ -62,4 +62,4 @@ def session_of(enrolment: str) -> str:
 
 def lease_request(**changes: Any) -> dict[str, Any]:
     """The body of a lease request, with a token of its own."""
-    return {"worker": "w", "token": secrets.token_urlsafe(32), **changes}
+    return {"worker": "w", "token": secrets.token_urlsafe(32), "knows_roles": True, **changes}
