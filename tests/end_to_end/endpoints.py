@@ -4,12 +4,12 @@ import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.suites.registry import suite_of
-from tests.fakes.serving import in_a_thread
+from tests.fakes.serving import Server, in_a_thread
 from tests.processes import ROOT
 
 
@@ -25,7 +25,7 @@ def example() -> Any:
 
 @contextmanager
 def serving(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
-    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), handler)) as url:
+    with in_a_thread(Server(("127.0.0.1", 0), handler)) as url:
         yield f"{url}/"
 
 

@@ -4,14 +4,14 @@ import gzip
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from gpu_jobs.tracing import exporting, options, spans
-from tests.fakes.serving import in_a_thread
+from tests.fakes.serving import Server, in_a_thread
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def collecting() -> Iterator[Collector]:
         def log_message(self, *_: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     with in_a_thread(server) as collector.url:
         yield collector
 

@@ -4,7 +4,13 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import HTTPServer
+from http.server import HTTPServer, ThreadingHTTPServer
+
+
+class Server(ThreadingHTTPServer):
+    """One for many requests at once: with the default of 5 waiting connections, others would be dropped."""
+
+    request_queue_size = 256
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from evaluator.client.verify.documents import Row
@@ -52,7 +52,7 @@ from evaluator.scoring.metrics.aggregate import (
 )
 from evaluator.scoring.metrics.digits import rounded
 from evaluator.scoring.metrics.paired import pair_tests
-from tests.fakes.serving import in_a_thread
+from tests.fakes.serving import Server, in_a_thread
 
 START = datetime(2026, 11, 20, 10, tzinfo=UTC)
 SUITE = SuiteFacts(
@@ -428,7 +428,7 @@ def served(site: SignedSite) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             pass
 
-    with in_a_thread(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as site.site:
+    with in_a_thread(Server(("127.0.0.1", 0), Handler)) as site.site:
         yield f"{site.site}/boards/openagi/"
 
 

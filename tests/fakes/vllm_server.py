@@ -4,10 +4,10 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.fakes.serving import in_a_thread
+from tests.fakes.serving import Server, in_a_thread
 
 Json = dict[str, Any]
 Answer = tuple[int, bytes] | None
@@ -29,7 +29,7 @@ class FakeVllm:
     @contextmanager
     def serving(self, *, port: int = 0) -> Iterator["FakeVllm"]:
         """Answer on a port; 0: a free one."""
-        server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"fake": self}))
+        server = Server(("127.0.0.1", port), type("Handler", (_Handler,), {"fake": self}))
         server.daemon_threads = True
         with in_a_thread(server) as self.url:
             yield self

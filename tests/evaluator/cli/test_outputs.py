@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import get_args
 
@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app, commands
 from evaluator.core.commands.options import writable, writable_folder
+from tests.fakes.serving import Server
 from tests.rings import usual
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -150,7 +151,7 @@ def useless():
             self.end_headers()
             self.wfile.write(body)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/", Handler
     Handler.held.set()

@@ -3,11 +3,11 @@
 import hashlib
 import json
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tests.fakes.serving import in_a_thread
+from tests.fakes.serving import Server, in_a_thread
 
 
 def _handler(folder: Path, *, commits, said, answers, revisions):
@@ -98,6 +98,6 @@ def serving(folder: Path, *, commits: dict[str, str], said=None, answers=None, r
         answers: functions that answer requests for paths with these beginnings, given the handler.
     """
     handler = _handler(folder, commits=commits, said=said or {}, answers=answers or {}, revisions=revisions)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = Server(("127.0.0.1", 0), handler)
     with in_a_thread(server) as url:
         yield url
