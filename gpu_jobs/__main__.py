@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
     add("--memory-budget", type=parse_size, default=_size("PLANARENA_MEMORY_BUDGET"),
-        help="memory for all loaded experts, as in 6GB (default: 70%% of what a CUDA card has free)")  # fmt: skip
+        help="memory for loaded experts, as in 6GB (default: 70%% of a CUDA card's free memory)")  # fmt: skip
     add("--model-limit", type=parse_size, default=_size("PLANARENA_MODEL_LIMIT") or parse_size("100GB"),
         help="size of the folder with models from a hub (default: 100GB)")  # fmt: skip
     add("--suite", action="append", dest="suites", help="lease only tasks of this suite; may be repeated")

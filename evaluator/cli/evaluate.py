@@ -82,7 +82,7 @@ def evaluate(
     device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cpu",
     memory_budget: Annotated[
         str,
-        typer.Option(help="Memory of all loaded experts, such as 6GB; if empty, 70 % of what a CUDA card has free."),
+        typer.Option(help="Memory for loaded experts, such as 6GB; default: 70 % of a CUDA card's free memory."),
     ] = "",
     arbiter: ArbiterOption = "",
     arbiter_threshold: ThresholdOption = DEFAULT_THRESHOLD,

@@ -91,7 +91,7 @@ def undone_by(staged: Staged, *, request: PlannerRequest, progress: Sequence[Pro
         elif made[wanted]:
             made[wanted] -= 1
         elif missing:
-            # A subtask that failed, whose reason is told.
+            # The reason is that of a subtask that failed.
             missing -= 1
         else:
             undone.append(f'"{said}", because it has no result of type {wanted}')

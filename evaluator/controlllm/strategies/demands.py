@@ -46,6 +46,9 @@ _CLASSES = ("image_classification", "video_classification", "audio_classificatio
 _CAPTIONS = ("image_captioning", "video_captioning")
 _WRITERS = ("text_to_text_generation", "openai_chat_model")
 _EDITORS = ("text_image_editing", "partial_image_editing")
+_ANNOTATORS = ("title_generation", "text_to_tags", "named_entity_recognition", "summarization", "sentiment_analysis",
+               "extract_location")  # fmt: skip
+"""Tools that annotate a text."""
 _ALONG = {
     "line": ("lines?", "line (?:map|drawing)"),
     "hed": ("hed", "soft edges?", "hed map"),
@@ -183,7 +186,7 @@ _SIZES = _words(
     "portrait format",
     r"\d+ ?(?:px|pixels|percent|dpi)",
 )
-"""Changes that are none of what a picture shows."""
+"""Changes of the file, not of what the picture shows."""
 _STARTS = re.compile(
     r"^\W*(?:(?:please|kindly|now|also|and|then|first|next|finally|so|hi|hello|hey|ok|okay|in addition|additionally|"
     r"besides|moreover|again|just|simply|quickly|carefully|lastly|secondly|afterwards|after that|later|if you (?:can"
@@ -429,7 +432,7 @@ def demand_of(said: str, *, kinds: Collection[ResourceType], tools: Sequence[Too
     if not doers:
         return Demand(lacks=what) if what else Demand()
     given = {*kinds, _TEXT}
-    fitting = _fitting(doers, said=said, kinds=set(kinds))
+    fitting = _fitting(doers, kinds=set(kinds))
     if not fitting:
         names = ", ".join(sorted(kinds)) or "no file"
         return Demand(lacks=f"{_named(doers)} does not work on what is given: {names}")
@@ -673,7 +676,7 @@ def _noun(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool) -> t
         size = _SIZES.search(whole)
         return ((), f'no tool changes this: "{size[0]}"') if size is not None else (_EDITORS, "")
     if _MAP_WORDS.search(whole) and _IMAGE in kinds and _ALONG_WORDS.search(whole) and _DRAWS.search(whole):
-        return _drawn(whole, kinds=kinds, found="image"), ""
+        return _drawn(whole, kinds=kinds), ""
     if _DRAWS.search(whole) and not kinds - {_TEXT}:
         draws = re.search(
             r"\b(?:draw|paint|illustrate|depict|imagine|picture|visuali[sz]e|sketch)\b", whole, re.IGNORECASE
@@ -708,23 +711,22 @@ def _result(text: str, *, whole: str, kinds: set[ResourceType]) -> tuple[str, ..
         if found is None:
             continue
         if tools == ("text_to_image",):
-            return _drawn(whole, kinds=kinds, found=found[0])
+            return _drawn(whole, kinds=kinds)
         if tools[0] == "image_to_video":
             return ("image_audio_to_video",) if _AUDIO in kinds else (
                 ("image_to_video",) if _IMAGE in kinds else ("text_to_video",))  # fmt: skip
         if tools[0].startswith("image_to_") and re.search(
             r"\b(?:generate|paint|draw|create)\b.*\b(?:image|picture)\b", whole
         ):
-            return _drawn(whole, kinds=kinds, found="image")
+            return _drawn(whole, kinds=kinds)
         if tools == _CAPTIONS and not kinds:
             return _WRITERS
         return tools
     return ()
 
 
-def _drawn(whole: str, *, kinds: set[ResourceType], found: str) -> tuple[str, ...]:
+def _drawn(whole: str, *, kinds: set[ResourceType]) -> tuple[str, ...]:
     """The tools that draw a new picture."""
-    del found
     mapped = [name for name in _ALONG if ResourceType(name) in kinds]
     if not mapped and _IMAGE in kinds and (match := _MAP_WORDS.search(whole)) is not None:
         word = match[0].lower()
@@ -743,28 +745,21 @@ def _drawn(whole: str, *, kinds: set[ResourceType], found: str) -> tuple[str, ..
     return ("text_to_image",)
 
 
-def _fitting(doers: Sequence[str], *, said: str, kinds: set[ResourceType]) -> tuple[str, ...]:
+def _fitting(doers: Sequence[str], *, kinds: set[ResourceType]) -> tuple[str, ...]:
     """The tools that work on the kinds of files that a part has."""
     media = kinds & {_IMAGE, _VIDEO, _AUDIO}
-    del said
     if media == {_VIDEO}:
         about = [name for name in doers if name.startswith("video_") or name in (
-            "dub_video", "select_category", *text_tools_names())]  # fmt: skip
+            "dub_video", "select_category", *_ANNOTATORS)]  # fmt: skip
         return tuple(about)
     if media == {_AUDIO}:
         return tuple(name for name in doers if name in ("speech_to_text", "audio_classification", "select_category",
-                                                        *text_tools_names()))  # fmt: skip
+                                                        *_ANNOTATORS))  # fmt: skip
     return tuple(name for name in doers if not (name.startswith("video_") and _VIDEO not in kinds))
 
 
-def text_tools_names() -> tuple[str, ...]:
-    """The tools that annotate a text."""
-    return ("title_generation", "text_to_tags", "named_entity_recognition", "summarization", "sentiment_analysis",
-            "extract_location")  # fmt: skip
-
-
 def _can_start(tool: Tool, *, given: set[ResourceType], tools: Sequence[Tool]) -> bool:
-    """Whether a tool's inputs are given, or can be made of what is given without inventing a picture, clip or sound."""
+    """Whether a tool's inputs are given, or can be made of what is given without making up a picture, clip or sound."""
     available = set(given)
     while True:
         new = {

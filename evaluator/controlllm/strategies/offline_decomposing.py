@@ -32,9 +32,13 @@ from evaluator.controlllm.strategies.words import Lexicon, content_words
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.tools.types import ResourceType, Tool
 
-_CUTS = re.compile(r"(?<=[.?!;])\s+|\s*,?\s+(?:and\s+)?(?:then|afterwards|after that|finally|next),?\s+", re.IGNORECASE)
+# Runs of spaces are read from their start only, in linear time.
+_CUTS = re.compile(
+    r"(?<=[.?!;])\s+|(?<!\s)(?:\s*,)?\s+(?:and\s+)?(?:then|afterwards|after that|finally|next),?\s+", re.IGNORECASE
+)
 _PART_CUTS = re.compile(
-    r"(?<=[.?!;])\s+|\s*,?\s+(?:and\s+)?(?:then|afterwards|after that|finally),?\s+|,\s+(?:and\s+)?next,?\s+",
+    r"(?<=[.?!;])\s+|(?<!\s)(?:\s*,)?\s+(?:and\s+)?(?:then|afterwards|after that|finally),?\s+"
+    r"|,\s+(?:and\s+)?next,?\s+",
     re.IGNORECASE,
 )
 _NEW = re.compile(r"\b(?:new|resulting|generated|result)\b", re.IGNORECASE)

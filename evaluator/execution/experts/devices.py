@@ -87,7 +87,7 @@ class DeviceMemory:
         return allocated_bytes(self._device)
 
     def free(self) -> int | None:
-        """Bytes that are free for this process, whoever else uses the device; None where it is not known."""
+        """Free bytes of the device; None if unknown."""
         return free_bytes(self._device).get("free")
 
     def release(self) -> None:

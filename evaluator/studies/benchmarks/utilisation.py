@@ -57,7 +57,7 @@ class Utilisation:
         self._samples[name].append(share)
 
     def of(self, name: str) -> float | None:
-        """Mean of what ran under a name; None without samples."""
+        """Mean utilisation while a name ran; None without samples."""
         return fmean(self._samples[name]) if self._samples.get(name) else None
 
     @property

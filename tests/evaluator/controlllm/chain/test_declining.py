@@ -140,3 +140,7 @@ def test_long_texts_are_read_in_linear_time(words):
     # In quadratic or cubic time it would take minutes.
     for part in parts_of(words):
         demand_of(part, kinds={ResourceType.IMAGE}, tools=tuple(CONTROLLLM.tools.values()))
+
+
+def test_long_requests_are_planned_in_linear_time():
+    assert not is_declined(planned(f"Count the dogs{' ' * 20_000}in a.png."))
