@@ -19,6 +19,7 @@ from evaluator.episodes.turns.evaluator import TurnEvaluator
 from evaluator.lumos.mini.draws import Source
 from evaluator.lumos.mini.environment import MiniEnvironment
 from evaluator.lumos.mini.groups import GROUPS, draw_group
+from evaluator.lumos.mini.low_level import low_level
 from evaluator.lumos.mini.suite import mini_suite, task_of
 from evaluator.lumos.strategies import templates
 from evaluator.lumos.strategies.strategy import results_matter
@@ -27,6 +28,7 @@ from evaluator.miniature.seeds import Split
 
 FORMS = (
     "plan_iterative", "ground_iterative", "plan_onetime", "ground_onetime", "integrated", "chain_of_thought", "direct",
+    "plan_low_level", "ground_low_level",
 )  # fmt: skip
 """Forms of conversations, each written to `FORM.jsonl`."""
 _LIMITS = Bounds(turns=16, actions=64)
@@ -102,18 +104,18 @@ def records_of(solved: Solved) -> Mapping[str, dict[str, JsonValue]]:
     subgoals = [turn.subgoal for turn in solved.gold]
     all_subgoals = "; ".join(f"Subgoal {number}: {text}" for number, text in enumerate(subgoals, start=1))
     all_actions = "; ".join(turn.actions for turn in solved.gold)
-    ground_iterative = [
-        (_ground(solved, past=solved.past[:place], subgoals=(turn.subgoal,)), turn.actions)
-        for place, turn in enumerate(solved.gold)
-    ]
+    gold, past = low_level(gold=solved.gold, past=solved.past)
+    low = replace(solved, gold=gold, past=past)
     pairs: dict[str, list[tuple[str, str]]] = {
         "plan_iterative": _plan_iterative(solved),
-        "ground_iterative": ground_iterative,
+        "ground_iterative": _ground_iterative(solved),
         "plan_onetime": [(templates.plan_prompt(task=solved.text, past=()), all_subgoals)],
         "ground_onetime": [(_ground(solved, past=(), subgoals=subgoals), all_actions)],
         "integrated": _integrated(solved),
         "chain_of_thought": [(templates.reasoning_prompt(solved.text), _reasoning(solved))],
         "direct": [(templates.direct_prompt(solved.text), templates.result_of(solved.past[-1]))],
+        "plan_low_level": _plan_iterative(low),
+        "ground_low_level": _ground_iterative(low),
     }
     return {form: _record(solved, pairs=exchanges) for form, exchanges in pairs.items()}
 
@@ -146,6 +148,13 @@ def _plan_iterative(solved: Solved) -> list[tuple[str, str]]:
         prompt = templates.plan_prompt(task=solved.text, past=solved.past[: number - 1])
         pairs.append((prompt, f"{keep}Subgoal {number}: {turn.subgoal}"))
     return [*pairs, (templates.plan_prompt(task=solved.text, past=solved.past), templates.STOP)]
+
+
+def _ground_iterative(solved: Solved) -> list[tuple[str, str]]:
+    return [
+        (_ground(solved, past=solved.past[:place], subgoals=(turn.subgoal,)), turn.actions)
+        for place, turn in enumerate(solved.gold)
+    ]
 
 
 def _integrated(solved: Solved) -> list[tuple[str, str]]:

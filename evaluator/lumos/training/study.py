@@ -108,6 +108,7 @@ PAIRS = (
     ("chain of thought", "direct"),
     *(("iterative", f"iterative, {group} only") for group in GROUPS),
     ("iterative", "iterative, without web"),
+    ("iterative, qa only", "iterative, qa only, low-level"),
 )
 
 

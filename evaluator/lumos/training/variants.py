@@ -1,4 +1,4 @@
-"""The paper's comparison (LUMOS, section 4.3) on lumos-mini: the modules of each variant, and their training data."""
+"""The paper's comparisons (LUMOS, sections 4.3 and 4.5) on lumos-mini: the modules of each variant, and their data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ BASE = "base"
 FORMS = (
     "plan_iterative", "ground_iterative", "plan_onetime", "ground_onetime", "integrated", "chain_of_thought", "direct",
 )  # fmt: skip
+"""The forms that the base is trained on."""
 GROUPS = ("maths", "sql", "qa", "web", "pictures")
 
 
@@ -83,7 +84,15 @@ _HELD_OUT = (
         f"iterative, without {HELD_OUT}", strategy="lumos/iterative", form="iterative", without=HELD_OUT
     ),
 )  # fmt: skip
-VARIANTS: Mapping[str, Variant] = {variant.name: variant for variant in (*_FORMULATIONS, *_PER_GROUP, *_HELD_OUT)}
+_LOW_LEVEL = (
+    _of_modules(
+        "iterative, qa only, low-level", strategy="lumos/iterative", form="low_level", groups=("qa",), only="qa"
+    ),
+)  # fmt: skip
+"""Each subgoal stands for one action. Only solutions of the groups qa and web have others."""
+VARIANTS: Mapping[str, Variant] = {
+    variant.name: variant for variant in (*_FORMULATIONS, *_PER_GROUP, *_HELD_OUT, *_LOW_LEVEL)
+}
 """By name, in the order of the table."""
 _LEARNERS = tuple(module for variant in VARIANTS.values() for module in variant.modules)
 _BASES = (Module(form=BASE, without=HELD_OUT), Module(form=BASE))

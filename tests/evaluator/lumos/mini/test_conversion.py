@@ -1,6 +1,7 @@
 """Training data in LUMOS's formats: real results, and exactly the prompts that the strategies ask."""
 
 import json
+import re
 
 import pytest
 
@@ -52,6 +53,29 @@ def test_the_prompts_of_a_conversation_are_those_that_strategies_ask(group, solv
     assert [ground.reply for ground in grounds] == [turn.actions for turn in one.gold]
     (onetime,) = exchanges_of(records["ground_onetime"]["messages"])
     assert onetime.reply == "; ".join(turn.actions for turn in one.gold)
+
+
+def test_low_level_subgoals_stand_for_one_action_each(solved):
+    one = solved["qa"]
+    plans, grounds = (
+        list(exchanges_of(records_of(one)[f"{role}_low_level"]["messages"])) for role in ("plan", "ground")
+    )
+    actions = [action for turn in one.gold for action in turn.actions.split("; ")]
+    assert len(actions) > len(one.gold)
+    assert [ground.reply for ground in grounds] == actions
+    assert len(plans) == len(actions) + 1
+    names = [plan.reply.partition(": ")[2] for plan in plans[:-1]]
+    assert [name.split()[0] for name in names[:3]] == ["Find", "Find", "Answer"]
+    assert not any(re.search(r"\bR[0-9]", name) for name in names)
+    results = [result for turn in one.past for result in turn.results]
+    assert next(iter(results[2].outputs.values())) in plans[3].prompt
+
+
+@pytest.mark.parametrize("group", ["maths", "sql", "pictures"])
+def test_subgoals_of_one_action_are_low_level_as_they_are(group, solved):
+    records = records_of(solved[group])
+    assert records["plan_low_level"] == records["plan_iterative"]
+    assert records["ground_low_level"] == records["ground_iterative"]
 
 
 @pytest.mark.full
