@@ -34,6 +34,25 @@ TABLES = [
     ("hotpotqa", "Table 1d, exact match only", 3, ["EM"]),
     ("strategyqa", "Table 1d", 10, ["accuracy"]),
     ("strategyqa", "Table 3c", 4, ["accuracy"]),
+    ("strategyqa", "Table 2, data", 2, ["accuracy"]),
+    ("strategyqa", "Table 2, subgoals", 2, ["accuracy"]),
+    ("strategyqa", "Table 7", 2, ["accuracy"]),
+    ("hotpotqa", "Table 2, data", 2, ["LLM"]),
+    ("hotpotqa", "Table 2, subgoals", 2, ["LLM"]),
+    ("hotpotqa", "Table 6", 2, ["seconds"]),
+    ("hotpotqa", "Table 7", 2, ["EM", "LLM"]),
+    ("gsm8k", "Table 6", 2, ["seconds"]),
+    ("gsm8k", "Table 7", 2, ["accuracy"]),
+    ("svamp", "Table 7", 2, ["accuracy"]),
+    ("mind2web", "Table 1a", 8, ["step_success"]),
+    ("mind2web", "Table 3a", 2, ["step_success"]),
+    ("mind2web", "Table 7", 2, ["step_success"]),
+    ("a-okvqa", "Table 1c", 8, ["accuracy"]),
+    ("a-okvqa", "Table 3d", 4, ["accuracy"]),
+    ("a-okvqa", "Table 7", 2, ["accuracy"]),
+    ("scienceqa", "Table 1c", 5, ["accuracy"]),
+    ("scienceqa", "Table 3d", 4, ["accuracy"]),
+    ("scienceqa", "Table 7", 2, ["accuracy"]),
 ]
 
 
@@ -58,6 +77,26 @@ def test_lumos_figures_are_shares_of_one():
     assert figures("svamp", "Table 3b", "LUMOS-I, maths") == {"accuracy": 0.636}
     assert figures("intercode-sql", "Table 1e", "LUMOS-I, all, 13B") == {"success": 0.073}
     assert figures("hotpotqa", "Table 1d", "LUMOS-I, QA") == {"EM": 0.294, "LLM": 0.459}
+    assert figures("strategyqa", "Table 2, subgoals", "LUMOS-I, QA, low-level subgoals") == {"accuracy": 0.633}
+    assert figures("mind2web", "Table 1a", "LUMOS-I, web, 13B") == {"step_success": 0.313}
+    assert figures("a-okvqa", "Table 7", "LUMOS-I, all, 13B") == {"accuracy": 0.728}
+
+
+def test_times_of_the_formulations_are_seconds():
+    column = table("gsm8k", "Table 6").columns[0]
+    times = figures("gsm8k", "Table 6", "LUMOS-O, maths"), figures("gsm8k", "Table 6", "LUMOS-I, maths")
+    assert [column.printed(one["seconds"]) for one in times] == ["102 s", "851 s"]
+    assert not column.higher_is_better
+
+
+@pytest.mark.parametrize("suite", ["gsm8k", "svamp", "strategyqa", "hotpotqa", "mind2web", "a-okvqa", "scienceqa"])
+def test_rows_that_lumos_prints_twice_agree(suite):
+    by_row = {}
+    for found in reference_tables(suite):
+        for row in found.rows:
+            for key, figure in row.figures.items():
+                by_row.setdefault((row.name, key), set()).add(figure)
+    assert all(len(printed) == 1 for printed in by_row.values())
 
 
 def test_the_multi_expert_system_solved_50_of_111():
