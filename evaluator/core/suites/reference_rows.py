@@ -1,9 +1,9 @@
 """Figures that papers report, as data with their sources. They were not measured here, and no ranking counts them.
 
 The files `reference_figures/*.toml` of the papers' folders hold the figures of their result tables: OpenAGI's Table 5,
-LUMOS's 1 to 3, 6 and 7, ControlLLM's Tables 3, 4, 5, A4 and A5, and the result of ARC's multi-expert system. What is different
-from a board's own measurement stands beside them; a column that does not mean what the board's column of that name
-means is kept apart.
+LUMOS's 1 to 3, 6 and 7, ControlLLM's Tables 3, 4, 5, A4 and A5, and the result of ARC's multi-expert system. What is
+different from a board's own measurement stands beside them; a column that does not mean what the board's column of that
+name means is kept apart.
 """
 
 import tomllib

@@ -8,16 +8,21 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall, Message
 from evaluator.core.planner import OfferedTool, PlannerRequest
 from evaluator.core.strategy import Conversation, Draft
+from evaluator.core.strategy_options import Options, WholeOption
 from evaluator.core.strategy_options import Role as ModelRole
 from evaluator.core.turns import Formulation, Role, TurnRequest
+from evaluator.lumos.strategies.examples import MOST, Example, examples_for
 from evaluator.lumos.strategies.templates import (
     ACTIONS,
     ANSWER_IS,
     KEEP,
     STOP,
     direct_prompt,
+    ground_examples,
     ground_prompt,
+    integrated_examples,
     integrated_prompt,
+    plan_examples,
     plan_prompt,
     reasoning_prompt,
     task_text,
@@ -64,7 +69,32 @@ class LumosStrategy:
         return Draft(plan=self.response(text=answer.text.strip(), request=request))
 
 
-class _Modules(LumosStrategy):
+SHOTS = WholeOption(
+    name="shots", label="Examples", default=0, least=0, most=MOST,
+    sentence="Solved tasks with the same tools that prompts show first, for tools that the model was not trained on.",
+)  # fmt: skip
+
+
+class _WithExamples(LumosStrategy):
+    """Shows solved tasks before the task, if there are any with the offered tools."""
+
+    options: ClassVar[Options] = Options((SHOTS,))
+
+    def __init__(self, *, option: str = "") -> None:
+        """Args:
+        option: options as in the planner's name.
+
+        Raises:
+            OptionError: invalid options.
+        """
+        self._shots = int(self.options.read_text(option)[SHOTS.name])
+
+    def examples(self, request: TurnRequest) -> Sequence[Example]:
+        """The examples of a request's prompt."""
+        return examples_for([tool.name for tool in request.tools], count=self._shots)
+
+
+class _Modules(_WithExamples):
     """Planning and grounding by two modules, which may be one model."""
 
     roles: ClassVar[tuple[ModelRole, ...]] = (
@@ -75,11 +105,15 @@ class _Modules(LumosStrategy):
     )
 
     def prompt(self, request: TurnRequest) -> str:
+        examples, at_once = self.examples(request), self.formulation is Formulation.ONEPASS
         if request.role is Role.PLAN:
-            return plan_prompt(task=task_text(request.task), past=request.past)
-        return ground_prompt(
+            shown = plan_examples(examples, at_once=at_once)
+            return shown + plan_prompt(task=task_text(request.task), past=request.past)
+        with_results = results_matter(request.tools)
+        shown = ground_examples(examples, tools=request.tools, at_once=at_once, with_results=with_results)
+        return shown + ground_prompt(
             task=task_text(request.task), tools=request.tools, past=request.past, subgoals=request.subgoals,
-            with_results=results_matter(request.tools),
+            with_results=with_results,
         )  # fmt: skip
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
@@ -105,14 +139,15 @@ class OnePass(_Modules):
     formulation: ClassVar[Formulation] = Formulation.ONEPASS
 
 
-class Integrated(LumosStrategy):
+class Integrated(_WithExamples):
     """The paper's integrated baseline: one module gives each subgoal with its actions."""
 
     name = "lumos/integrated"
     description = "LUMOS's integrated baseline: one module gives each subgoal with its actions."
 
     def prompt(self, request: TurnRequest) -> str:
-        return integrated_prompt(task=task_text(request.task), tools=request.tools, past=request.past)
+        shown = integrated_examples(self.examples(request), tools=request.tools)
+        return shown + integrated_prompt(task=task_text(request.task), tools=request.tools, past=request.past)
 
     def response(self, *, text: str, request: TurnRequest) -> dict[str, JsonValue]:
         del request

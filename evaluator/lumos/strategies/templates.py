@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from evaluator.core.planner import OfferedTool, RequestedTask
 from evaluator.core.turns import PastTurn
+from evaluator.lumos.strategies.examples import Example
 
 USER, ASSISTANT = "<|user|>\n", "\n<|assistant|>\n"
 KEEP, STOP = "No, I will keep planning. ", "Yes, I will stop planning."
@@ -81,6 +82,43 @@ def integrated_prompt(*, task: str, tools: Sequence[OfferedTool], past: Sequence
     return text
 
 
+def plan_examples(examples: Sequence[Example], *, at_once: bool) -> str:
+    """Whole conversations of the planning module, before its prompt.
+
+    Args:
+        examples: solved tasks.
+        at_once: whether a plan is made in one pass.
+    """
+    if at_once:
+        return "".join(
+            f"{plan_prompt(task=example.task, past=())}{_numbered(_subgoals(example), first=1)}\n"
+            for example in examples
+        )
+    return "".join(f"{plan_prompt(task=example.task, past=example.turns)}{STOP}\n" for example in examples)
+
+
+def ground_examples(
+    examples: Sequence[Example], *, tools: Sequence[OfferedTool], at_once: bool, with_results: bool
+) -> str:
+    """Whole conversations of the grounding module, before its prompt. See `plan_examples` and `ground_prompt`."""
+    text = ""
+    for example in examples:
+        *before, last = example.turns
+        prompt = ground_prompt(
+            task=example.task, tools=tools, past=() if at_once else before,
+            subgoals=_subgoals(example) if at_once else last.subgoals, with_results=with_results,
+        )  # fmt: skip
+        text += f"{prompt}{'; '.join(map(_actions, example.turns)) if at_once else _actions(last)}\n"
+    return text
+
+
+def integrated_examples(examples: Sequence[Example], *, tools: Sequence[OfferedTool]) -> str:
+    """Whole conversations of a module that writes subgoals with their actions, before its prompt."""
+    return "".join(
+        f"{integrated_prompt(task=example.task, tools=tools, past=example.turns)}{STOP}\n" for example in examples
+    )
+
+
 def reasoning_prompt(task: str) -> str:
     """The prompt of the chain-of-thought baseline."""
     return USER + _REASON.format(task) + ASSISTANT
@@ -109,6 +147,10 @@ def _next(turn: PastTurn, *, reply: str) -> str:
 
 def _numbered(subgoals: Sequence[str], *, first: int) -> str:
     return "; ".join(f"Subgoal {number}: {text}" for number, text in enumerate(subgoals, start=first))
+
+
+def _subgoals(example: Example) -> list[str]:
+    return [subgoal for turn in example.turns for subgoal in turn.subgoals]
 
 
 def _actions(turn: PastTurn) -> str:
