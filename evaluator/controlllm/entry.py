@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
+from evaluator.controlllm.optional_columns import with_optional_columns
 from evaluator.controlllm.toolbench.abstention import SLUG as ABSTAIN
 from evaluator.controlllm.toolbench.abstention import toolmini_abstain_suite
 from evaluator.controlllm.toolbench.judging import ToolJudge, WorldJudge
@@ -53,7 +54,7 @@ def _released(setting: Setting, *, slug: str) -> "SampleSource":
 def _executed(slug: str, build: "Callable[[], Suite]") -> Entry:
     return Entry(
         slug=slug,
-        build=build,
+        build=with_optional_columns(build),
         episode=ExecutedPlans(samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True),
         catalogue=_CATALOGUE,
         is_available=lambda: _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS")),
@@ -65,7 +66,7 @@ _CATALOGUE = CONTROLLLM.name
 _REGEX = deferred("evaluator.controlllm.toolbench.mini.regex:plan")
 _WORLD = Entry(
     slug=WORLD,
-    build=_toolworld,
+    build=with_optional_columns(_toolworld),
     episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
     catalogue=_CATALOGUE,
     regex=_REGEX,
@@ -75,11 +76,35 @@ _TOOL2K = _executed(executed.TOOL2K, executed.tool2k_executed)
 
 PUBLISHED = (2023, 10, 26)
 SUITES = (
-    Entry(slug="toolmini", build=toolmini_suite, episode=_EPISODE, catalogue=_CATALOGUE, regex=_REGEX),
-    Entry(slug=ABSTAIN, build=toolmini_abstain_suite, episode=_EPISODE, catalogue=_CATALOGUE, regex=_REGEX),
+    Entry(
+        slug="toolmini",
+        build=with_optional_columns(toolmini_suite),
+        episode=_EPISODE,
+        catalogue=_CATALOGUE,
+        regex=_REGEX,
+    ),
+    Entry(
+        slug=ABSTAIN,
+        build=with_optional_columns(toolmini_abstain_suite),
+        episode=_EPISODE,
+        catalogue=_CATALOGUE,
+        regex=_REGEX,
+    ),
     _WORLD,
-    Entry(slug="tool100", build=tool100_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
-    Entry(slug="tool2k", build=tool2k_suite, episode=_EPISODE, catalogue=_CATALOGUE, is_available=_is_fetched),
+    Entry(
+        slug="tool100",
+        build=with_optional_columns(tool100_suite),
+        episode=_EPISODE,
+        catalogue=_CATALOGUE,
+        is_available=_is_fetched,
+    ),
+    Entry(
+        slug="tool2k",
+        build=with_optional_columns(tool2k_suite),
+        episode=_EPISODE,
+        catalogue=_CATALOGUE,
+        is_available=_is_fetched,
+    ),
     _TOOL100,
     _TOOL2K,
     *(step_by_step(entry, caption="image_captioning") for entry in (_WORLD, _TOOL100, _TOOL2K)),

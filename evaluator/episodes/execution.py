@@ -16,7 +16,15 @@ from evaluator.core.suites.base import ABSTENTION, Suite
 from evaluator.core.suites.samples import SampleSource, WithGaps
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.judgement import Judge, with_judgement
-from evaluator.episodes.parts import Planned, faulty, not_run_reasons, not_run_records, plan_all, without_invalid
+from evaluator.episodes.parts import (
+    Planned,
+    faulty,
+    measured,
+    not_run_reasons,
+    not_run_records,
+    plan_all,
+    without_invalid,
+)
 from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, agreement
 from evaluator.execution.engine.jobs import FailureKind, Job
@@ -102,6 +110,9 @@ class ExecutionEvaluator:
         run: str = "",  # noqa: ARG002 - each plan is requested at once
     ) -> Iterator[ResultRecord]:
         """See `Evaluator.run`."""
+        return measured(self._run(planner=planner, tasks=tasks), suite=self.suite)
+
+    def _run(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
         requested = self.suite.asked(tasks)
         yield from not_run_records(suite=self.suite, tasks=requested, reasons=self.not_run)
         runnable = [task for task in requested if task.key not in self.not_run]

@@ -11,7 +11,7 @@ from evaluator.core.provenance import code_version
 from evaluator.core.records import Outcome, Reason, ResultRecord, TextPair
 from evaluator.core.suites.base import Suite, Task
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.episodes.parts import Planned, not_run_records, plan_all
+from evaluator.episodes.parts import Planned, measured, not_run_records, plan_all
 from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import Arbiter, ArbiterError, ArbiterName
 
@@ -94,6 +94,9 @@ class JudgementEvaluator:
         run: str = "",  # noqa: ARG002 - each plan is requested at once
     ) -> Iterator[ResultRecord]:
         """See `Evaluator.run`."""
+        return measured(self._judged(planner=planner, tasks=tasks), suite=self.suite)
+
+    def _judged(self, *, planner: Planner, tasks: Sequence[str]) -> Iterator[ResultRecord]:
         requested = self.suite.asked(tasks)
         yield from not_run_records(suite=self.suite, tasks=requested, reasons=self._not_judged)
         runnable = [task for task in requested if task.key not in self._not_judged]

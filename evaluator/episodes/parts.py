@@ -3,7 +3,7 @@
 Planners are queried for many tasks concurrently, within bounds; a failing task does not stop the others.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -55,6 +55,20 @@ def plan_all(
     """
     for task, record, reply in ask_all(planner=planner, suite=suite, tasks=tasks, context=context):
         yield record if reply is None else _read(record, task=task, reply=reply, context=context(task))
+
+
+def measured(records: Iterable[ResultRecord], *, suite: Suite) -> Iterator[ResultRecord]:
+    """Add the values of the suite's optional columns to finished records."""
+    for record in records:
+        found = {} if suite.measures is None else suite.measures(suite.task(record.task), record)
+        if not found:
+            yield record
+            continue
+        update = {
+            "indicators": {**record.indicators, **{key: own.value for key, own in found.items()}},
+            "explanations": {**record.explanations, **{key: own.why for key, own in found.items()}},
+        }
+        yield record.model_copy(update=update)
 
 
 def without_invalid(item: ResultRecord | Planned) -> ResultRecord | Planned:

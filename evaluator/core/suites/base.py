@@ -108,8 +108,13 @@ class Column:
     decided_by: Mapping[str, str] = field(default_factory=dict, hash=False)
     """Keys of the columns with the shares of tasks that others than the rules decide, by one of `DECIDERS`. The rules
     decide the remaining ones that are not undecided. Empty: only the rules decide."""
+    is_optional: bool = False
+    """Whether only some planners or installations measure it. Results without the indicator do not count, planner
+    faults included. It is not in the suite's digest, so that rows with and without it share a board."""
 
     def __post_init__(self) -> None:
+        if self.is_optional and (not self.indicator or self.primary or self.is_default or self.good):
+            raise ValueError(f"column {self.key}: an optional column is an indicator, and no default or mark of a task")
         if self.undecided and (not self.higher_is_better or self.interval.over_scenes):
             raise ValueError(
                 f"column {self.key}: only columns of judged plans whose higher values are better have undecided tasks"
@@ -155,6 +160,16 @@ def default_columns(columns: Sequence[Column]) -> tuple[Column, ...]:
     shown = sorted(shown_columns(columns), key=lambda column: not column.primary)
     declared = [column for column in shown if column.is_default or column.primary]
     return tuple((declared if len(declared) > 1 else shown)[:MOST_DEFAULT])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The value of one result in an optional column."""
+
+    value: float
+    """In the range of the column."""
+    why: str
+    """The reason as a sentence."""
 
 
 class Panel(StrEnum):
@@ -391,6 +406,11 @@ class Suite:
     )
     """Of suites in turns: values by which results are filtered and grouped, by the names of facets. None: only tasks
     have such values."""
+    measures: "Callable[[Task, ResultRecord], Mapping[str, Measured]] | None" = field(
+        default=None, compare=False, repr=False
+    )
+    """Values of optional columns, by key, that follow from the finished record of a task, whatever its outcome; columns
+    that the record does not measure are absent. None: no column is measured so."""
     right_plans: "Callable[[Task, ResultRecord, Plan], RightPlans] | None" = field(
         default=None, compare=False, repr=False
     )
@@ -415,13 +435,14 @@ class Suite:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over the tasks with their gold plans, the catalogue's signatures and the metrics."""
+        """SHA-256 over the tasks with their gold plans, the catalogue's signatures and the metrics that are not
+        optional."""
         return canonical_json.digest(
             {
                 "slug": self.slug,
                 "version": self.version,
                 "tasks": [task.to_json() for task in self.tasks],
-                "metrics": [column.key for column in self.metrics],
+                "metrics": [column.key for column in self.metrics if not column.is_optional],
                 "tools": {name: [dict(tool.inputs), dict(tool.outputs)] for name, tool in self.catalogue.tools.items()},
             }
         )

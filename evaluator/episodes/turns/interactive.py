@@ -164,7 +164,9 @@ def _suite(build: Callable[[], Suite], *, slug: str) -> Suite:
         slug=slug,
         title=f"{whole.title}, step by step",
         description=f"{whole.description} Planners see the result of each step before the next.",
-        metrics=(*map(_over_samples, whole.metrics), *_EPISODES),
+        # Nothing measures optional columns in turns.
+        metrics=(*(_over_samples(column) for column in whole.metrics if not column.is_optional), *_EPISODES),
+        measures=None,
         panels=(Panel.TRANSCRIPT, *whole.panels),
         scoring=f"{whole.scoring} {_SCORING}".strip(),
         named_inputs=True,

@@ -56,7 +56,8 @@ def summarise(
 ) -> dict[str, JsonValue]:
     """Means with 95 % intervals for each column of the suite, and the number of each outcome.
 
-    A column selects a value of the tasks, and defines the value of a `planner_fault`. `not_run`, `infra_fault` and
+    A column selects a value of the tasks, and defines the value of a `planner_fault`, which in an optional column has
+    only a value that was measured. `not_run`, `infra_fault` and
     `cancelled` have no value and are omitted, so an evaluation with an `infra_fault` must not be ranked.
 
     Args:
@@ -148,6 +149,9 @@ def _value(*, column: Column, result: TaskScore, upper: bool = False) -> float |
     )
     if not is_of_column:
         return None
+    if column.is_optional:
+        ended = result.outcome in (Outcome.SCORED, Outcome.PLANNER_FAULT)
+        return result.indicators.get(column.key) if ended else None
     if result.outcome is Outcome.PLANNER_FAULT:
         return column.fault
     if result.outcome is not Outcome.SCORED:

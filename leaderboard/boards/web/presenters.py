@@ -240,6 +240,8 @@ def seconds_in_words(seconds: float | None) -> str:
 
 
 def _why_missing(metric: Mapping[str, Any]) -> str:
+    if metric.get("is_optional"):
+        return "Not measured for this planner"
     what = f"the metric {metric['label']}"
     if metric.get("weights"):
         what = f"one of the metrics {', '.join(metric['weights'])}"
@@ -382,14 +384,17 @@ class Table(NamedTuple):
 
 def board_table(*, suite: Suite, content: BoardContent, selection: Selection, reader: str = "") -> Table:
     """The selected page of the board."""
-    keys = [metric["key"] for metric in suite.shown_metrics]
+    # A column that no row has a value in is no choice if only some planners have one.
+    known = {key for row in content.rows for key in row["metrics"]}
+    shown = tuple(own for own in suite.shown_metrics if own["key"] in known or not own.get("is_optional"))
+    keys = [metric["key"] for metric in shown]
     scales = _scales(content=content, suite=suite)
     selected = select_rows(indexed=content.index, selection=selection, metrics=keys, reader=reader)
     page = Paginator(selected.rows, selection.per_page).get_page(selection.page)
-    usual = usual_columns(facts=content.facts, metrics=suite.shown_metrics)
+    usual = usual_columns(facts=content.facts, metrics=shown)
     # Unknown columns are ignored; without any known column, the default ones are shown.
     chosen = frozenset(column for column in selection.column if column in {*keys, *FACTS}) or frozenset(usual)
-    metrics = tuple(metric for metric in suite.shown_metrics if metric["key"] in chosen)
+    metrics = tuple(metric for metric in shown if metric["key"] in chosen)
     facts = tuple(fact for fact in FACTS if fact in chosen)
     primary, sort = primary_metric(suite)["key"], read_sort(sort=selection.sort, metrics=keys)
     words = {column.key: words_of_metric(column) for column in suite.shown_columns}
@@ -398,7 +403,7 @@ def board_table(*, suite: Suite, content: BoardContent, selection: Selection, re
         metrics=metrics, words=words, facts=facts, primary=primary, sort=sort, scales=scales, forest=forest
     )
     frame = Frame(metrics, facts, primary, scales, content.coverage["run"], suite.shown_columns, forest)
-    choices = [(metric["key"], metric["label"]) for metric in suite.shown_metrics]
+    choices = [(metric["key"], metric["label"]) for metric in shown]
     choices += [(fact, FACT_LABELS[fact][0]) for fact in content.facts]
     return Table(
         columns=columns,

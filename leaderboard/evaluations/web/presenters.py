@@ -345,6 +345,7 @@ def _metric_cards(
             place=places.get(column.key),
         )
         for column in sorted(suite.shown_columns, key=lambda column: not column.primary)
+        if column.key in measured or not column.is_optional
     )
 
 

@@ -73,7 +73,7 @@ class PlanningPage(NamedTuple):
     """The texts on which the rules are undecided; empty for readers who may not see the goal."""
     by_rules: str
     """The verdict of the rules alone (`undecided`, `0` or `1`); empty if nobody else decided."""
-    further: tuple[tuple[str, str], ...]
+    further: tuple[tuple[str, str, str], ...]
     gold_calls: tuple[CallLine, ...]
 
 
@@ -116,7 +116,7 @@ def planning_page(
         nothing_judged=outcome == Outcome.PLANNER_FAULT,
         pairs=shown_pairs(record, has_present_rules=has_present_rules) if record is not None and shows_gold else (),
         by_rules=by_rules,
-        further=further_figures(suite=suite, indicators=indicators),
+        further=further_figures(suite=suite, indicators=indicators, explanations=explanations),
         gold_calls=calls(task.gold or {}) if shows_gold else (),
     )
 
@@ -151,8 +151,11 @@ def _decider(pair: TextPair, *, arbiter: str, thresholds: Callable[[str], Mappin
     return f"The network was not asked{why}."
 
 
-def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[tuple[str, str], ...]:
-    """Titles and values of the indicators that are not marks of a task, in the order of the suite's columns."""
+def further_figures(
+    *, suite: Suite, indicators: Mapping[str, float], explanations: Mapping[str, str]
+) -> tuple[tuple[str, str, str], ...]:
+    """Titles, values and reasons, if known, of the indicators that are not marks of a task, in the order of the suite's
+    columns."""
 
     def figure(column: Column) -> str:
         value = indicators[column.key]
@@ -160,7 +163,7 @@ def further_figures(*, suite: Suite, indicators: Mapping[str, float]) -> tuple[t
         return ("yes" if value else "no") if is_binary else f"{value:.3f}"
 
     return tuple(
-        (column.title or column.label, figure(column))
+        (column.title or column.label, figure(column), explanations.get(column.key, ""))
         for column in suite.shown_columns
         if column.ordered and not column.good and column.key in indicators
     )

@@ -88,7 +88,7 @@ class TaskPage(NamedTuple):
     """Whether there are faults of the planner to show; those of the site are a notice."""
     calls: tuple[CallLine, ...]
     """The steps of the plan as text, each with its faults; empty if the drawing shows all."""
-    figures: tuple[tuple[str, str], ...]
+    figures: tuple[tuple[str, str, str], ...]
     """For suites that execute plans: names and values of further figures of the plan."""
     score_words: str
     """How the score follows from the samples."""
@@ -162,12 +162,12 @@ def task_page(
     gold = None if withheld.gold else task.gold
     differs = drawing.differences(record=record, gold=gold)
     received, no_steps, reason = "", "", None
-    figures: tuple[tuple[str, str], ...] = ()
+    figures: tuple[tuple[str, str, str], ...] = ()
     if record is not None:
         sent = record.plan_received
         received = sent if isinstance(sent, str) else json.dumps(sent, indent=2, ensure_ascii=False)
         if not (judged or withheld.gold):
-            figures = further_figures(suite=task.suite, indicators=record.indicators)
+            figures = further_figures(suite=task.suite, indicators=record.indicators, explanations=record.explanations)
         if isinstance(record.plan, dict):
             # In turns there may be no action for many reasons; the transcript gives them.
             may_abstain = not record.transcripts or record.transcripts[0].stop is StopReason.ABSTAINED
