@@ -135,12 +135,14 @@ class EvaluatorRunner:
 
     def provenance(self) -> dict[str, Any]:
         from evaluator.core.provenance import provenance
-        from evaluator.execution.experts.devices import device_class
+        from evaluator.execution.experts.devices import device_class, device_facts
 
         facts = provenance(device=self._device)
-        if "torch" in sys.modules:
-            # Otherwise nothing was computed on the device.
-            facts["device_class"] = dict(device_class(self._device))
+        experts = any(evaluator.suite.conditions.experts for evaluator, _ in self._evaluators.values())
+        if experts or "torch" in sys.modules:
+            # Also if all steps came from the store: their keys name the device class. Otherwise nothing was computed on
+            # the device.
+            facts |= device_facts(self._device, of_class=device_class(self._device))
         return facts if self._arbiter is None else {**facts, "arbiter": dict(self._arbiter.identity())}
 
     def _evaluator(self, lease: HeldLease) -> "Evaluator":

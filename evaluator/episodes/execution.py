@@ -32,6 +32,7 @@ from evaluator.execution.engine.pool import ExpertPool, Experts
 from evaluator.execution.engine.progress import Listener
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import ObjectDamagedError, Store
+from evaluator.execution.experts.devices import device_facts
 from evaluator.execution.experts.profile import Profile
 from evaluator.scoring.metrics.scorers.base import Scorer
 
@@ -174,7 +175,7 @@ class ExecutionEvaluator:
             "expert_calls": dict(sorted(self.engine.calls.items())),
             "provenance": {
                 **provenance(device=self._device),
-                "device_class": dict(self.engine.pool.device_class),
+                **device_facts(self._device, of_class=self.engine.pool.device_class),
             },
         }
 

@@ -21,6 +21,8 @@ the summary is a `BoardSummary` of `evaluator.core.signatures.statements`. A row
      "cost": {"usd": 0.00012, "prompt_price": 0.05, "completion_price": 0.2,
               "cached_price": 0.01},                (US dollars per task, if known; the last only if it is declared)
      "reliability": {"consistency": {"mean": 0.9, "low": 0.8, "high": 1.0}, ...},   (only of planners with a profile)
+     "devices": [{"kind": "cuda", "name": "NVIDIA H100", "driver": "570.86.15", "cuda": "12.8"}],   (of the experts, if
+                                                                                            workers named theirs)
      "asked": {"claim": "declared", "verdict": "deterministic", "runs": 2, "tasks": 8, "differing": 0},
      "uncertainty": {"runs": 0.011, "asked": 30, "times": 3, "requests": 0.045, "scenes": null, "judge": 0.03,
                      "flips": {"mean": 0.12, "low": 0.05, "high": 0.24}, "passes": {...}},
@@ -126,6 +128,8 @@ class Entry(NamedTuple):
     """Version of the planner as its submitter named it, or empty."""
     team: str = ""
     """Name of the team it was submitted for, or empty."""
+    devices: tuple[Mapping[str, str], ...] = ()
+    """On which its experts ran, as `Device.to_json` gives them; empty if unknown."""
     run_by_owner: bool = False
     """Measured on its owner's self-hosted worker, and verified."""
     roles: Mapping[str, str] = MappingProxyType({})
@@ -289,6 +293,7 @@ def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
         **({"version": entry.version} if entry.version else {}),
         **({"team": entry.team} if entry.team else {}),
         **({"run_by_owner": True} if entry.run_by_owner else {}),
+        **({"devices": [dict(device) for device in entry.devices]} if entry.devices else {}),
         **({"normalised": dict(entry.normalised)} if entry.normalised else {}),
         **({"runs": _runs(entry.runs)} if entry.runs else {}),
         **({"reliability": dict(entry.reliability)} if entry.reliability else {}),

@@ -256,6 +256,7 @@ def _entry(source: _Source) -> Entry:
         # Nobody verifies the runs of a profile on a self-hosted worker.
         reliability={} if source.own_worker_run else dimensions_of(source.reliability__figures__dimensions),
         asked=_asked(source),
+        devices=tuple(source.summary.get("devices", ())),
         model_name=source.submission__planner__model_name,
         parameters=roles.parameters_with(models, main=source.submission__planner__parameters),
         open_weights=roles.are_open_with(models, main=source.submission__planner__open_weights),

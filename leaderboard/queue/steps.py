@@ -25,6 +25,7 @@ from leaderboard.evaluations.models import (
     ShardState,
     TaskResult,
 )
+from leaderboard.evaluations.results.devices import devices_of
 from leaderboard.evaluations.results.further_scores import with_further
 from leaderboard.evaluations.results.results import usage_of
 from leaderboard.evaluations.results.task_scores import task_score
@@ -209,6 +210,8 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     )
     reading = Reading.of((result, result.reading) for result in results)
     summary = {**summary, "usage": usage_of(results), "reading": reading.to_json()}
+    if evaluation.suite.runs_experts and (used := devices_of(evaluation.provenance or {})):
+        summary["devices"] = [device.to_json() for device in used]
     if report is not None:
         summary["runs"] = report.to_json()
     elif evaluation.is_further_run and withholds_tasks(reader=None, of=evaluation):

@@ -23,6 +23,7 @@ from evaluator.execution.engine.pool import ExpertPool, Experts
 from evaluator.execution.engine.progress import Listener
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import Store
+from evaluator.execution.experts.devices import device_facts
 from evaluator.execution.experts.profile import Profile
 
 _PROBLEMS = {FailureKind.INPUT: ActionProblem.TOOL_ERROR, FailureKind.LIMIT: ActionProblem.TOO_MUCH}
@@ -141,7 +142,8 @@ class ExpertTools:
         calls: Mapping[str, int] = {}
         measured = provenance(device=self._device)
         if "engine" in self.__dict__:
-            calls, measured["device_class"] = self.engine.calls, dict(self.engine.pool.device_class)
+            calls = self.engine.calls
+            measured |= device_facts(self._device, of_class=self.engine.pool.device_class)
         return {
             "profile": {"name": self.profile.name, "digest": self.profile.digest},
             "expert_calls": dict(sorted(calls.items())),

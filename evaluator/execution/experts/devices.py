@@ -1,9 +1,11 @@
 """Torch devices: memory, precision, and the properties that affect results. Imports no torch for a CPU."""
 
+import ctypes
 import gc
 import platform
+import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
@@ -20,6 +22,8 @@ _PROCESSOR = ("vendor_id", "flags", "CPU implementer", "Features")
 """Lines of /proc/cpuinfo on x86 and ARM."""
 _VECTORS = ("avx", "amx", "fma", "f16c", "sve", "asimd", "bf16", "i8mm")
 """Prefixes of the CPU flags that affect the choice of kernels."""
+_LONGEST_VERSION = 80
+"""`NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE` of NVML."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -104,8 +108,8 @@ def device_class(device: str) -> Mapping[str, str]:
 
     Returns:
         `kind` (`cpu` or `cuda`) and the version of torch. For CUDA also card, compute capability, the versions of CUDA
-        and cuDNN, and the flags that `_fix_precision` sets, as `on` or `off`; for a CPU machine, vendor and vector
-        instructions, which affect the choice of kernels.
+        and cuDNN, and the flags that `_fix_precision` sets, as `on` or `off`; `driver` only if it compiles the kernels
+        (`_driver_compiles`). For a CPU machine, vendor and vector instructions, which affect the choice of kernels.
     """
     kind = device.partition(":")[0]
     if kind == "cuda":
@@ -115,6 +119,8 @@ def device_class(device: str) -> Mapping[str, str]:
         facts = {"card": torch.cuda.get_device_name(device), "capability": f"{major}.{minor}",
                  "cuda": str(torch.version.cuda), "cudnn": str(torch.backends.cudnn.version()),
                  **_precision(torch)}  # fmt: skip
+        if _driver_compiles(torch.cuda.get_arch_list(), capability=(major, minor)):
+            facts["driver"] = driver_version(device)
     else:
         try:
             cpuinfo = _CPUINFO.read_text(encoding="utf-8", errors="replace")
@@ -126,6 +132,51 @@ def device_class(device: str) -> Mapping[str, str]:
     except metadata.PackageNotFoundError:
         version = ""  # experts by rules need no torch
     return {"kind": kind, "torch": version, **facts}
+
+
+def device_facts(device: str, *, of_class: Mapping[str, str]) -> dict[str, Any]:
+    """What provenance says of a device of this class: `device_class` and, on CUDA, `driver`."""
+    driver = driver_version(device)
+    return {"device_class": dict(of_class), **({"driver": driver} if driver else {})}
+
+
+@cache
+def driver_version(device: str) -> str:
+    """The version of NVIDIA's driver, such as `570.86.15`; empty for other devices and if it cannot be asked."""
+    if not device.startswith("cuda"):
+        return ""
+    version = ctypes.create_string_buffer(_LONGEST_VERSION)
+    try:
+        # torch has no call for it. `libnvidia-ml` belongs to the driver, also where containers hide /proc/driver.
+        nvml = _driver_library()
+        if nvml.nvmlInit_v2():
+            return ""
+        nvml.nvmlSystemGetDriverVersion(version, _LONGEST_VERSION)
+        nvml.nvmlShutdown()
+    except (OSError, AttributeError):
+        return ""
+    return version.value.decode("ascii", errors="replace")
+
+
+def _driver_library() -> Any:
+    return ctypes.CDLL("libnvidia-ml.so.1")
+
+
+def _driver_compiles(architectures: Iterable[str], *, capability: tuple[int, int]) -> bool:
+    """Whether the driver compiles torch's kernels for a card.
+
+    Drivers load machine code as it is, so two drivers compute equal bytes. Only for a card without machine code in the
+    build of torch they compile its PTX, and may then fuse multiplications and additions otherwise in each version
+    (https://docs.nvidia.com/cuda/parallel-thread-execution: `mul` and `add` without a rounding modifier). Machine code
+    of a major capability runs on cards of the same major and the same or a higher minor one.
+
+    Args:
+        architectures: of the build, such as `sm_80` (machine code) and `compute_90` (PTX).
+        capability: of the card.
+    """
+    major, minor = capability
+    built = (re.fullmatch(r"sm_(\d+)(\d)[af]?", name) for name in architectures)
+    return not any(found and int(found[1]) == major and int(found[2]) <= minor for found in built)
 
 
 def _processor(cpuinfo: str) -> Mapping[str, str]:

@@ -57,7 +57,7 @@ from leaderboard.platform.http.caching import not_modified, shareable
 _UNPUBLISHED = OpenApiResponse(OpenApiTypes.OBJECT, description="There is no such board or snapshot.")
 _ROW = (
     "Documented in `leaderboard/boards/ranking.py`: rank with its range, planner, `runs`, `metrics` with intervals, "
-    "`outcomes`, `usage`, model, size, `cost`, `reliability` and other known facts."
+    "`outcomes`, `usage`, model, size, `devices`, `cost`, `reliability` and other known facts."
 )
 
 

@@ -32,6 +32,7 @@ from leaderboard.catalog.metric_words import MetricWords, words_of_metric
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations.models import Evaluation, EvaluationState
+from leaderboard.evaluations.results.devices import Device
 from leaderboard.evaluations.results.figures import exact_words, tokens_in_words
 from leaderboard.evaluations.results.filters import Filter, Sort
 from leaderboard.evaluations.visibility import Reader, words_of
@@ -199,6 +200,7 @@ def facts_of(row: Mapping[str, Any]) -> dict[str, Fact]:
             f"of {readable['tasks']} replies" if readable else "",
         ),
         Fact("seconds", seconds_in_words(usage.get("seconds")), "per task" if "seconds" in usage else ""),
+        Fact("devices", "; ".join(map(str, map(Device.from_json, row.get("devices", ())))), ""),
     ]
     return {fact.key: fact for fact in facts}
 
@@ -293,6 +295,7 @@ FACT_LABELS = {
     **RELIABILITY,
     "tasks": ("Tasks", "Outcomes of the tasks that can run"),
     "finished": ("Finished", ""),
+    "devices": ("Devices", "On which the experts ran, with the driver and CUDA"),
 }
 _LOWER_FIRST = frozenset({"rank", "planner", "strategy", "model_name", "parameters", "tokens", "cost", "seconds"})
 
@@ -301,6 +304,7 @@ _GROUPS = {
     "Planner": ("strategy", "model_name", "parameters", "weights"),
     "Cost per task": ("cost", "tokens", "seconds"),
     "Reliability": ("readable", *RELIABILITY),
+    "Execution": ("devices",),
 }
 """The facts of an unfolded row."""
 

@@ -26,6 +26,7 @@ from leaderboard.evaluations.results.breakdowns import (
     score_breakdowns,
     share_breakdowns,
 )
+from leaderboard.evaluations.results.devices import Device, devices_of
 from leaderboard.evaluations.results.filters import Filter
 from leaderboard.evaluations.results.task_rows import (
     FIRST,
@@ -168,6 +169,8 @@ class EvaluationPage(NamedTuple):
     """How many replies could be read, and what was tolerated in them, in sentences."""
     usage: Mapping[str, float]
     """Means per task of the planner's seconds and reported tokens; empty if unknown."""
+    devices: tuple[Device, ...]
+    """On which the experts ran; empty if none did or it is unknown."""
 
     @property
     def first_metrics(self) -> list[MetricCard]:
@@ -284,6 +287,7 @@ def page_of(
         episodes=_episodes_part(suite=suite, lines=gathered.episodes),
         reading=reading.sentences if (reading := Reading.from_json(summary.get("reading"))) else (),
         usage={name: known["mean"] for name, known in (summary.get("usage") or {}).items()},
+        devices=devices_of(provenance) if suite.runs_experts else (),
     )
 
 

@@ -8,6 +8,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.library import device_class
 from leaderboard.evaluations.models import Evaluation, conditions_of_board
+from leaderboard.evaluations.results.devices import UNKNOWN_CLASS, device_classes_of, devices_of
 from leaderboard.evaluations.results.results import note_worker_of
 from tests.leaderboard.factories import make_submission, make_suite, ranked
 from tests.leaderboard.queue import verifying
@@ -65,3 +66,50 @@ def test_plans_that_are_judged_have_no_class_of_devices():
     suite.conditions = {**suite.conditions, "experts": False}
     suite.save()
     assert measured(suite, device="cuda").device_class == ""
+
+
+CARD = {
+    "device": "cuda:0", "driver": "570.86.15",
+    "device_class": {"kind": "cuda", "card": "NVIDIA H100", "cuda": "12.8", "torch": "2.9"},
+}  # fmt: skip
+NAMED = {"kind": "cuda", "name": "NVIDIA H100", "driver": "570.86.15", "cuda": "12.8"}
+
+
+def test_page_row_and_api_name_card_driver_and_cuda(settings):
+    settings.DEVICE = "cuda"
+    suite = make_suite()
+    evaluation = ranked(make_submission(suite=suite)).evaluations.get()
+    note_worker_of(evaluation=evaluation, provenance=CARD)
+    verifying.run(evaluation)
+    client = Client()
+    (row,) = latest_snapshot(suite=suite).content["rows"]
+    assert row["devices"] == [NAMED]
+    (shown,) = client.get(reverse("api:board-rows", args=[suite.slug])).json()["rows"]
+    assert shown["devices"] == [NAMED]
+    assert client.get(reverse("api:evaluation", args=[evaluation.pk])).json()["summary"]["devices"] == [NAMED]
+    for page in (reverse("evaluations:detail", args=[evaluation.pk]), reverse("boards:board", args=[suite.slug])):
+        assert "NVIDIA H100, driver 570.86.15, CUDA 12.8" in client.get(page).content.decode()
+
+
+HOSTILE = [
+    None, [], {}, {"kind": 1}, {"kind": "cuda", **{str(n): "x" for n in range(50)}}, {"card": "H100"},
+    {"kind": "c\nuda"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_a_malformed_class_of_devices_is_unknown(value):
+    provenance = {"workers": [{"device_class": value}]}
+    assert devices_of(provenance) == ()
+    assert device_classes_of(provenance) == {UNKNOWN_CLASS}
+
+
+def test_names_of_devices_are_bounded_and_equal_workers_count_once():
+    workers = [{"driver": 5, "device_class": {"kind": "cuda", "card": "x" * 1000, "more": ["a"]}}] * 2
+    (device,) = devices_of({"workers": [*workers, "no worker"]})
+    assert device.to_json() == {"kind": "cuda", "name": "x" * 100}
+
+
+def test_a_cpu_is_named_by_its_vendor():
+    workers = [{"device_class": {"kind": "cpu", "vendor": vendor}} for vendor in ("GenuineIntel", "")]
+    assert [str(device) for device in devices_of({"workers": workers})] == ["CPU", "CPU (GenuineIntel)"]

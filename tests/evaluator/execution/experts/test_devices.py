@@ -33,6 +33,7 @@ CPU implementer\t: 0x41
 def forget():
     yield
     devices.device_class.cache_clear()
+    devices.driver_version.cache_clear()
 
 
 @pytest.mark.parametrize(
@@ -48,10 +49,14 @@ def test_processors_differ_by_vendor_and_vector_instructions(monkeypatch, tmp_pa
     assert facts["torch"] == metadata.version("torch")
 
 
-def cuda(card, *, cudnn=91000):
+def cuda(card, *, cudnn=91000, built=("sm_80", "sm_90", "compute_90"), capability=(9, 0)):
     """A torch with a card, and the flags as torch has them by default."""
     return SimpleNamespace(
-        cuda=SimpleNamespace(get_device_capability=lambda device: (9, 0), get_device_name=lambda device: card),
+        cuda=SimpleNamespace(
+            get_device_capability=lambda device: capability,
+            get_device_name=lambda device: card,
+            get_arch_list=lambda: list(built),
+        ),
         version=SimpleNamespace(cuda="13.0"),
         backends=SimpleNamespace(
             cuda=SimpleNamespace(matmul=SimpleNamespace(allow_tf32=False)),
@@ -72,6 +77,46 @@ def test_cards_and_libraries_make_classes_and_numbers_of_devices_do_not(monkeypa
     assert (first["tf32"], first["cudnn_benchmark"], first["cudnn_deterministic"]) == ("off", "off", "on")
     others = [class_of("cuda", cuda("A100")), class_of("cuda", cuda("H100", cudnn=90000)), class_of("cpu", None)]
     assert first not in others
+
+
+def driver(version, *, code=0):
+    """NVML of a driver; `code` is what its initialisation returns."""
+
+    def write(buffer, size):
+        buffer.value = version.encode()[:size]
+
+    return SimpleNamespace(nvmlInit_v2=lambda: code, nvmlSystemGetDriverVersion=write, nvmlShutdown=lambda: 0)
+
+
+@pytest.mark.parametrize(
+    ("built", "capability", "named"),
+    [
+        (("sm_80", "sm_90", "compute_90"), (9, 0), None),
+        (("sm_80", "compute_80"), (8, 9), None),
+        (("sm_90a",), (9, 0), None),
+        (("sm_86", "compute_86"), (8, 0), "570.86.15"),
+        (("sm_80", "sm_90", "compute_90"), (12, 0), "570.86.15"),
+        (("sm_100", "sm_120"), (12, 0), None),
+    ],
+)  # fmt: skip
+def test_the_driver_makes_classes_only_where_it_compiles_the_kernels(monkeypatch, built, capability, named):
+    monkeypatch.setitem(sys.modules, "torch", cuda("card", built=built, capability=capability))
+    monkeypatch.setattr(devices, "_driver_library", lambda: driver("570.86.15"))
+    of_class = devices.device_class("cuda")
+    assert of_class.get("driver") == named
+    # Provenance names it in any case.
+    assert devices.device_facts("cuda", of_class=of_class)["driver"] == "570.86.15"
+
+
+def no_library():
+    raise OSError("libnvidia-ml.so.1: cannot open shared object file")
+
+
+@pytest.mark.parametrize("library", [lambda: driver("570", code=9), SimpleNamespace, no_library])
+def test_a_driver_that_cannot_be_asked_is_left_out(monkeypatch, library):
+    monkeypatch.setattr(devices, "_driver_library", library)
+    assert devices.device_facts("cuda", of_class={"kind": "cuda"}) == {"device_class": {"kind": "cuda"}}
+    assert devices.driver_version("cpu") == ""
 
 
 def test_a_step_of_another_class_of_devices_has_another_key(tmp_path):
