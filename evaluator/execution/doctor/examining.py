@@ -3,18 +3,15 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from difflib import SequenceMatcher
-
-import numpy as np
-from PIL import Image as PillowImage
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.expert import Expert, ExpertSpec
-from evaluator.core.values import Boxes, Clip, Labels, Masks, Value, encode
+from evaluator.core.values import Value, encode
 from evaluator.execution.doctor.inputs import item_for
 from evaluator.execution.engine.frontier import CRASHES, run_padded
 from evaluator.execution.engine.pool import for_device
 from evaluator.execution.experts.devices import allocated_bytes, peak_bytes, release_memory, reset_peak
+from evaluator.execution.experts.differences import difference
 from evaluator.execution.experts.profile import load_expert
 
 Load = Callable[..., Expert]
@@ -153,45 +150,3 @@ def _difference(first: Mapping[str, Value], second: Mapping[str, Value]) -> floa
     if first.keys() != second.keys():
         return 1.0
     return max((difference(value, second[name]) for name, value in first.items()), default=0.0)
-
-
-def difference(first: Value, second: Value) -> float:
-    """How much two values differ, in [0, 1].
-
-    Pictures and clips: mean of the absolute differences of their levels. Texts: share of letters outside the longest
-    common blocks. Labels: as texts. Boxes: largest shift relative to the picture, masks: 1 - IoU of their union. Values
-    of different kinds or sizes, or with other labels: 1.
-    """
-    match first, second:
-        case PillowImage.Image(), PillowImage.Image():
-            if first.size == second.size:
-                return _of_levels(np.asarray(first.convert("RGB")), np.asarray(second.convert("RGB")))
-        case Clip(), Clip():
-            if first.frames.shape == second.frames.shape:
-                return _of_levels(first.frames, second.frames)
-        case str(), str():
-            return _of_texts(first, second)
-        case Labels(), Labels():
-            return _of_texts(*(", ".join(item.name for item in value.items) for value in (first, second)))
-        case Boxes(), Boxes():
-            if [item.label for item in first.items] == [item.label for item in second.items]:
-                corners = [
-                    [(item.left, item.top, item.right, item.bottom) for item in value.items]
-                    for value in (first, second)
-                ]  # fmt: skip
-                shifts = np.abs(np.subtract(*map(np.array, corners)))
-                return min(float(shifts.max(initial=0.0)) / max(first.size), 1.0)
-        case Masks(), Masks():
-            if first.size == second.size:
-                one, other = first.union(), second.union()
-                together = int((one | other).sum())
-                return 1 - int((one & other).sum()) / together if together else 0.0
-    return 1.0
-
-
-def _of_levels(first: np.ndarray, second: np.ndarray) -> float:
-    return float(np.abs(first.astype(np.int16) - second.astype(np.int16)).mean()) / 255
-
-
-def _of_texts(first: str, second: str) -> float:
-    return 1 - SequenceMatcher(None, first, second, autojunk=False).ratio()

@@ -10,9 +10,9 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.core.values import Box, Boxes, Label, Labels, Mask, Masks, encode
+from evaluator.core.values import encode
 from evaluator.execution.doctor.command import doctor
-from evaluator.execution.doctor.examining import difference, examine, shortened
+from evaluator.execution.doctor.examining import examine, shortened
 from evaluator.execution.doctor.inputs import item_for
 from evaluator.execution.doctor.profiles import OwnWeights, RandomWeights, examine_profile, tools_with_weights
 from evaluator.execution.experts.profile import load_profile
@@ -101,26 +101,6 @@ def test_an_expert_that_cannot_be_loaded_or_run_has_a_problem():
     spec = ExpertSpec(tool=TOOL, id="fake", implementation="fake", path=Path("x"), weights_digest="0")
     found = examine(spec=spec, device="cuda", with_cpu=False, load=load)
     assert (found.problem, found.is_right, found.repeatable) == ("OSError: no such file", False, None)
-
-
-def test_differences_of_values_are_shares():
-    black, white = (Image.new("RGB", (4, 4), level) for level in ("black", "white"))
-    mask, none = np.ones((2, 2), dtype=np.bool_), np.zeros((2, 2), dtype=np.bool_)
-    boxes = [Boxes((10, 20), (Box("cat", 0, 0, right, 9, score),)) for right, score in ((4, 0.9), (6, 0.8))]
-    for first, second, share in (
-        (black, white, 1.0),
-        (black, black.resize((5, 5)), 1.0),
-        (black, Image.new("RGB", (4, 4), (0, 0, 51)), 1 / 15),
-        ("abcd", "abxd", 0.25),
-        ("", "", 0.0),
-        (Labels((Label("cat", 0.9),)), Labels((Label("cat", 0.8),)), 0.0),
-        (boxes[0], boxes[1], 0.1),
-        (boxes[0], Boxes((10, 20), ()), 1.0),
-        (Masks((2, 2), (Mask("a", mask),)), Masks((2, 2), (Mask("a", none),)), 1.0),
-        (Masks((2, 2), ()), Masks((2, 2), ()), 0.0),
-        ("abc", black, 1.0),
-    ):
-        assert difference(first, second) == pytest.approx(share)
 
 
 def test_made_up_inputs_exist_for_every_tool_and_depend_on_their_number():
