@@ -97,6 +97,11 @@ class EvaluatorLibrary(Protocol):
         """
         ...
 
+    def tolerances(self, *, profile: str) -> Mapping[str, float]:
+        """By tool, the largest difference of outputs between classes of devices, where a profile declares one. Empty if
+        it cannot be read."""
+        ...
+
     def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
         """Digest of the data (`Episode.data_digest`).
 
@@ -184,6 +189,15 @@ class Library:
     def rules_digest(self, *, suite: str, profile: str) -> str:
         with _ready(suite):
             return _episode(suite).rules_digest(profile, arbiter=settings.ARBITER)
+
+    def tolerances(self, *, profile: str) -> Mapping[str, float]:
+        from evaluator.execution.experts.profile import ProfileError, load_profile
+
+        try:
+            experts = load_profile(profile).experts
+        except ProfileError:
+            return {}
+        return {tool: spec.tolerance for tool, spec in experts.items() if spec.tolerance is not None}
 
     def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
         from evaluator.episodes.base import Setting

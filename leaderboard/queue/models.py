@@ -126,7 +126,8 @@ class Verification(models.Model):
     """The verdict as a sentence."""
     comparison = models.JSONField(null=True)
     """`{"tasks": [{"task", "finding", "contradicts", "own_outcome", "own_score", "outcome", "score", "samples",
-    "differing"}], "p_value": float}` (`comparing.py`); null where nothing was compared."""
+    "differing", "exact", "exact_differing", "step"}], "p_value": float, "rule": {"one_class", "own", "again"} or null}`
+    (`comparing.py`); null where nothing was compared. Older ones lack `rule`, `exact`, `exact_differing`, `step`."""
     created = models.DateTimeField(auto_now_add=True)
     settled_at = models.DateTimeField(null=True)
 

@@ -14,6 +14,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -22,10 +23,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from evaluator.core.records import Outcome
-from leaderboard.catalog.library import RunConditions
+from leaderboard.catalog.library import RunConditions, library
 from leaderboard.catalog.services import primary_metric
 from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, EvaluationReason, EvaluationState, TaskResult
+from leaderboard.evaluations.results.devices import UNKNOWN_CLASS, computing_classes_of, devices_of
+from leaderboard.evaluations.results.differing import differ
 from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.states import explain
 from leaderboard.evaluations.visibility import NotPossibleError
@@ -275,12 +278,13 @@ def _ending(verification: Verification) -> Ending:
     theirs = _measured(evaluation=again, tasks=verification.tasks)
     if lost := [task for task in verification.tasks if task not in own or task not in theirs]:
         return _impossible(f"the records of {len(lost)} tasks are no longer in the store.")
+    evaluation = _own_of(verification)
     comparison = comparing.compare(
         own=[own[task] for task in verification.tasks],
         again=[theirs[task] for task in verification.tasks],
         repeatable=kind_of(again.submission.planner).repeatable,
+        rule=_rule(own=evaluation, again=again) if evaluation.suite.runs_experts else None,
     )
-    evaluation = _own_of(verification)
     largest = _size(evaluation=evaluation, possible=len(_comparable(_results(evaluation))), closer=True)
     if comparison.leans and largest > len(verification.tasks):
         verdict, detail = VerificationVerdict.UNDECIDED, comparing.leaning(comparison)
@@ -288,6 +292,18 @@ def _ending(verification: Verification) -> Ending:
         verdict = VerificationVerdict.AGREES if comparison.agrees else VerificationVerdict.DISAGREES
         detail = comparing.sentence(comparison)
     return Ending(verdict=verdict, detail=detail, comparison=comparison.as_json())
+
+
+def _rule(*, own: Evaluation, again: Evaluation) -> comparing.Rule:
+    first, second = (evaluation.provenance or {} for evaluation in (own, again))
+    classes = computing_classes_of(first) | computing_classes_of(second)
+    return comparing.Rule(
+        one_class=len(classes) == 1 and UNKNOWN_CLASS not in classes,
+        own=tuple(map(str, devices_of(first))),
+        again=tuple(map(str, devices_of(second))),
+        tolerances=library().tolerances(profile=own.profile),
+        differ=partial(differ, store=server_store(split=own.split)),
+    )
 
 
 def _impossible(detail: str) -> Ending:

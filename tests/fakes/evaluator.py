@@ -1,7 +1,7 @@
 """A fake of the `evaluator` package, as the site sees it: no profile, no network, means for metrics."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.hidden import HiddenSeed, data_digest
@@ -18,6 +18,12 @@ JUDGE_DIGEST = "e" * 64
 
 class FakeEvaluator:
     """Tasks with the key prefix `x` cannot run; addresses with `private` in them are refused outside demo mode."""
+
+    declared: ClassVar[dict[str, float]] = {}
+    """Tolerances by tool, of every profile."""
+
+    def tolerances(self, *, profile: str) -> Mapping[str, float]:
+        return self.declared
 
     def rules_digest(self, *, suite: str, profile: str) -> str:
         return JUDGE_DIGEST if profile == NO_PROFILE else PROFILE_DIGEST

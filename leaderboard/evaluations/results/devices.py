@@ -11,7 +11,7 @@ from evaluator.core import canonical_json
 _LONGEST = 100
 """Characters of a name or version."""
 _MOST_FACTS = 40
-"""Properties of a device class; there are at most ten."""
+"""Properties of a device class, or packages; there are about ten."""
 
 
 class Device(NamedTuple):
@@ -56,12 +56,16 @@ def devices_of(provenance: Mapping[str, Any]) -> tuple[Device, ...]:
     return tuple(sorted({_device(facts, worker=worker) for worker, facts in _workers(provenance) if facts}))
 
 
-def device_classes_of(provenance: Mapping[str, Any]) -> frozenset[str]:
-    """The distinct device classes of an evaluation's workers as canonical JSON, or `UNKNOWN_CLASS` for a worker that
-    named none."""
-    return frozenset(
-        canonical_json.dumps(facts) if facts else UNKNOWN_CLASS for _, facts in _workers(provenance)
-    ) or frozenset({UNKNOWN_CLASS})
+def computing_classes_of(provenance: Mapping[str, Any]) -> frozenset[str]:
+    """Distinct texts for all that the bytes of an evaluation's workers depend on besides its conditions: device class
+    and versions of packages. `UNKNOWN_CLASS` for a worker that named no device class, and without workers."""
+    classes = [
+        canonical_json.dumps({"device": dict(facts), "packages": dict(_texts(worker.get("packages")))})
+        if facts
+        else UNKNOWN_CLASS
+        for worker, facts in _workers(provenance)
+    ]
+    return frozenset(classes or [UNKNOWN_CLASS])
 
 
 UNKNOWN_CLASS = ""
@@ -71,12 +75,13 @@ def _workers(provenance: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any],
     """Each worker with the properties of its device class; empty if it named none."""
     for worker in provenance.get("workers", ()):
         if isinstance(worker, dict):
-            yield worker, device_properties(worker.get("device_class"))
+            facts = _texts(worker.get("device_class"))
+            yield worker, facts if "kind" in facts else {}
 
 
-def device_properties(value: object) -> Mapping[str, str]:
-    """The properties of a device class as a worker sent it; empty if it is none."""
-    if not isinstance(value, dict) or len(value) > _MOST_FACTS or not _text(value.get("kind")):
+def _texts(value: object) -> Mapping[str, str]:
+    """The texts of a mapping as a worker sent it; empty if it is none, or a large one."""
+    if not isinstance(value, dict) or len(value) > _MOST_FACTS:
         return {}
     facts = {str(name)[:_LONGEST]: _text(fact) for name, fact in value.items()}
     return {name: fact for name, fact in facts.items() if fact}

@@ -16,7 +16,7 @@ from leaderboard.evaluations.models import (
     TaskResult,
 )
 from leaderboard.evaluations.visibility import is_public
-from leaderboard.queue.comparing import LEVEL, SAMPLE_TOLERANCE, WORDS, Finding
+from leaderboard.queue.comparing import LEVEL, WORDS, Finding, Rule, StepDifference, rule_in_words, step_in_words
 from leaderboard.queue.models import Verification, VerificationVerdict
 from leaderboard.queue.workers.logs import ShownLine, lines_of
 
@@ -161,9 +161,11 @@ class ShownVerification(NamedTuple):
     state: str
     state_label: str
     p_value: float | None
+    rule: str
+    """How samples were compared, as a sentence; empty where nothing was executed, and in older verifications."""
     tasks: list[dict[str, Any]]
-    """As in `Verification.comparison`, with the finding in words. Contradicting tasks come first; empty if nothing was
-    compared."""
+    """As in `Verification.comparison`, with the finding and the differing step in words. Contradicting tasks come
+    first; empty if nothing was compared."""
 
 
 class VerificationPanel(NamedTuple):
@@ -171,7 +173,6 @@ class VerificationPanel(NamedTuple):
 
     is_ranked: bool
     shown: tuple[ShownVerification, ...]
-    tolerance: float
     level: float
 
 
@@ -184,7 +185,6 @@ def verification_panel(evaluation: Evaluation) -> VerificationPanel | None:
     return VerificationPanel(
         is_ranked=run.verified_by_id is not None and evaluation.hidden_at is None and is_public(evaluation.submission),
         shown=tuple(_shown(verification) for verification in verifications.order_by("-created", "-pk")),
-        tolerance=SAMPLE_TOLERANCE,
         level=LEVEL,
     )
 
@@ -197,7 +197,10 @@ def _shown(verification: Verification) -> ShownVerification:
         finding = WORDS[Finding(task["finding"])]
         if task["differing"]:
             finding = f"{finding} in {task['differing']} of {task['samples']} samples"
-        tasks.append({**task, "finding": finding})
+        step = task.get("step")
+        words = step_in_words(StepDifference(**step)) if step else ""
+        tasks.append({**task, "finding": finding, "step": words})
+    rule = comparison.get("rule")
     return ShownVerification(
         evaluation=str(again.pk),
         verdict=VerificationVerdict(verification.verdict).label,
@@ -208,5 +211,6 @@ def _shown(verification: Verification) -> ShownVerification:
         state=again.state,
         state_label=EvaluationState(again.state).label,
         p_value=comparison.get("p_value"),
+        rule=rule_in_words(Rule(**rule)) if rule else "",
         tasks=sorted(tasks, key=lambda task: not task["contradicts"]),
     )

@@ -12,6 +12,7 @@ from evaluator.episodes.scoring import store_scores, stored_scores
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.execution.experts.devices import device_class
 from evaluator.execution.experts.profile import load_profile
+from evaluator.scoring.metrics.scorers import loading
 from evaluator.scoring.metrics.scorers.loading import scorer_facts
 
 FACTS = {"metric": "ViT", "weights": "w", "code": "1"}
@@ -95,3 +96,19 @@ def test_what_a_score_depends_on_names_model_metric_and_device():
     assert scorer_facts(name="Boxes", profile=profile) is None
     with pytest.raises(LookupError, match="has no scorer 'taste'"):
         scorer_facts(name="taste", profile=profile)
+
+
+def test_scores_of_two_device_classes_share_a_store_without_being_mixed(monkeypatch):
+    profile, store, pairs = load_profile("lilliput"), MemoryStore(), [("0" * 64, "1" * 64)]
+
+    def facts_on(card: str):
+        monkeypatch.setattr(loading, "device_class", lambda device: {"kind": "cuda", "card": card})
+        facts = scorer_facts(name="ViT", profile=profile, device="cuda")
+        assert facts is not None
+        return facts
+
+    first, second = facts_on("H100"), facts_on("A100")
+    store_scores(store=store, facts=first, pairs=pairs, scores=[0.5])
+    assert stored_scores(store=store, facts=second, pairs=pairs) is None
+    store_scores(store=store, facts=second, pairs=pairs, scores=[0.25])
+    assert stored_scores(store=store, facts=first, pairs=pairs) == [0.5]

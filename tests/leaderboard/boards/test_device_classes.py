@@ -8,7 +8,7 @@ from leaderboard.boards.models import Snapshot
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.library import device_class
 from leaderboard.evaluations.models import Evaluation, conditions_of_board
-from leaderboard.evaluations.results.devices import UNKNOWN_CLASS, device_classes_of, devices_of
+from leaderboard.evaluations.results.devices import UNKNOWN_CLASS, computing_classes_of, devices_of
 from leaderboard.evaluations.results.results import note_worker_of
 from tests.leaderboard.factories import make_submission, make_suite, ranked
 from tests.leaderboard.queue import verifying
@@ -101,7 +101,7 @@ HOSTILE = [
 def test_a_malformed_class_of_devices_is_unknown(value):
     provenance = {"workers": [{"device_class": value}]}
     assert devices_of(provenance) == ()
-    assert device_classes_of(provenance) == {UNKNOWN_CLASS}
+    assert computing_classes_of(provenance) == {UNKNOWN_CLASS}
 
 
 def test_names_of_devices_are_bounded_and_equal_workers_count_once():

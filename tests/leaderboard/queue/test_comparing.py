@@ -7,8 +7,18 @@ from typing import Any
 
 import pytest
 
-from evaluator.core.records import Outcome, SampleResult
-from leaderboard.queue.comparing import Comparison, Finding, Measured, compare, measured, most_differing, sentence
+from evaluator.core.records import ArtefactReference, Outcome, SampleResult, StepRun
+from leaderboard.queue.comparing import (
+    MOST_OUTPUTS,
+    Comparison,
+    Finding,
+    Measured,
+    Rule,
+    compare,
+    measured,
+    most_differing,
+    sentence,
+)
 from tests.leaderboard.factories import make_record
 
 RIGHT = {"steps": ["denoise"]}
@@ -104,6 +114,92 @@ def test_samples_of_a_task_at_fault_say_nothing():
     assert measured(record=record, ranked_by="overall").samples == ()
     scored = make_record("0", suite="openagi", score=0.9).model_copy(update={"samples": [partly]})
     assert measured(record=scored, ranked_by="overall").samples == (0.9,)
+
+
+# --- Steps ------------------------------------------------------------------------------------------------------------
+
+
+def ran(*outputs: str, key: str = "k", inputs: str = "i", score: float = 0.5, drops: int = 0) -> Measured:
+    """A task whose samples have a chain of two steps each, `s1` and `s2`, with these digests of both outputs."""
+
+    def step(name: str, *, given: str, made: str) -> StepRun:
+        given_as, made_as = (
+            {"image": ArtefactReference(digest=digest, media_type="image/png")} for digest in (given, made)
+        )
+        return StepRun(
+            step=name, tool=f"tool {name}", expert=f"expert {name}", key=f"{key} {given}", inputs=given_as,
+            outputs=made_as, cached=False, seconds=0.0,
+        )  # fmt: skip
+
+    steps = tuple(
+        dict([("s1", step("s1", given=inputs, made=made)), ("s2", step("s2", given=made, made=f"2 {made}"))][drops:])
+        for made in outputs
+    )
+    return replace(executed(*[score] * len(outputs)), steps=steps)
+
+
+def by_digits(first: ArtefactReference, second: ArtefactReference) -> float | None:
+    """Digests `a.1` and `a.2` are values that differ by 0.1; equal digits are equal values."""
+    one, other = (float(reference.digest[-1]) for reference in (first, second))
+    return None if one == other else abs(one - other) / 10
+
+
+ACROSS = Rule(tolerances={"tool s1": 0.2}, differ=by_digits)
+WITHIN = Rule(one_class=True, tolerances={"tool s1": 0.2}, differ=by_digits)
+
+
+@pytest.mark.parametrize(
+    ("own", "again", "rule", "differing"),
+    [
+        (ran("a1"), ran("a1"), WITHIN, None),
+        (ran("a1"), ran("b1"), WITHIN, None),
+        (ran("a1"), ran("a2"), WITHIN, ("s1", 0.1, 0.0)),
+        (ran("a1"), ran("a3"), ACROSS, None),
+        (ran("a1"), ran("a4"), ACROSS, ("s1", 0.3, 0.2)),
+        # Only what an expert makes of equal inputs is bounded, and only where the profile says so.
+        (ran("a1", inputs="x"), ran("a9", inputs="y"), ACROSS, None),
+        (ran("a1"), ran("a9"), Rule(differ=by_digits), None),
+        # Another batch size has another key.
+        (ran("a1", key="half"), ran("a2"), WITHIN, None),
+        (ran("a1", key="half"), ran("a4"), WITHIN, ("s1", 0.3, 0.2)),
+        # Steps that the owner's record lacks.
+        (ran("a1", drops=1), ran("a1"), ACROSS, ("s1", 1.0, 0.2)),
+        (ran("a1", drops=2), ran("a1"), WITHIN, ("s1", 1.0, 0.0)),
+        (replace(ran("a1"), steps=()), ran("a1"), ACROSS, ("s1", 1.0, 0.2)),
+    ],
+)
+def test_outputs_are_compared_within_and_across_classes(own, again, rule, differing):
+    (task,) = compare(own=[own], again=[again], repeatable=True, rule=rule).tasks
+    step = task.step and (task.step.step, pytest.approx(task.step.difference), task.step.tolerance)
+    assert (task.finding is Finding.SAME, step) == (differing is None, differing)
+
+
+def test_on_one_class_one_sample_of_many_contradicts_and_across_classes_it_does_not():
+    own, again = ran(*["a1"] * 100), ran(*["a1"] * 99, "a9")
+    within = compare(own=[own], again=[again], repeatable=True, rule=WITHIN)
+    assert not within.agrees
+    assert "step s1 (tool s1, expert s1) of sample 100 differs by 0.8, but must be equal" in sentence(within)
+    across = compare(own=[own], again=[again], repeatable=True, rule=ACROSS)
+    assert across.agrees
+    assert (across.tasks[0].differing, across.tasks[0].exact) == (1, 0)
+    assert "1 of 100 samples differ, within rounding" in sentence(across)
+
+
+def test_on_one_class_scores_are_equal_too():
+    own, again = ran("a1", score=0.51), ran("a1", score=0.5)
+    assert compare(own=[own], again=[again], repeatable=True, rule=ACROSS).agrees
+    assert not compare(own=[own], again=[again], repeatable=True, rule=WITHIN).agrees
+
+
+def test_at_most_so_many_outputs_are_read():
+    read = []
+
+    def count(first: ArtefactReference, second: ArtefactReference) -> None:
+        read.append(first)
+
+    own, again = (ran(*(f"{name}{number}" for number in range(600))) for name in "ab")
+    compare(own=[own] * 4, again=[again] * 4, repeatable=True, rule=replace(WITHIN, differ=count))
+    assert len(read) == MOST_OUTPUTS
 
 
 # --- Whole samples ----------------------------------------------------------------------------------------------------

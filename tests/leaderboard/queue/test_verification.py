@@ -405,7 +405,8 @@ def test_the_api_tells_what_was_compared(suite):
     assert len(row["tasks"]) == len(row["compared"]) == 20
     assert row["compared"][0] == {
         "task": row["tasks"][0], "finding": "same", "contradicts": False, "own_outcome": "scored", "own_score": 0.5,
-        "outcome": "scored", "score": 0.5, "samples": 0, "differing": 0,
+        "outcome": "scored", "score": 0.5, "samples": 0, "differing": 0, "exact": 0, "exact_differing": 0,
+        "step": None,
     }  # fmt: skip
     assert row["ordered_by"] is None
     shown = client.get(f"evaluations/{own.pk}/").json()

@@ -298,6 +298,19 @@ class EvaluationView(Selected, RetrieveView[Evaluation]):
         return runs_for(self.request.user)
 
 
+class DifferingStepOutput(Output):
+    """A step whose output differs by more than is allowed."""
+
+    sample = serializers.IntegerField(help_text="Position of the sample, from 0.")
+    step = serializers.CharField()
+    tool = serializers.CharField()
+    expert = serializers.CharField()
+    difference = serializers.FloatField(
+        help_text="In [0, 1]: of levels of pictures, letters of texts, sides of boxes, pixels of masks."
+    )
+    tolerance = serializers.FloatField(help_text="What is allowed: 0 on one class of devices.")
+
+
 class ComparedTaskOutput(Output):
     """One task of a verification's sample."""
 
@@ -309,13 +322,34 @@ class ComparedTaskOutput(Output):
     outcome = serializers.CharField(help_text="Outcome on a worker of this site.")
     score = serializers.FloatField()
     samples = serializers.IntegerField(help_text="Number of compared samples of the same plan.")
-    differing = serializers.IntegerField(help_text="Number of samples with different scores.")
+    differing = serializers.IntegerField(help_text="Number of samples with different outputs or scores.")
+    exact = serializers.IntegerField(
+        required=False, help_text="Number of samples that must be equal, since the devices are of one class."
+    )
+    exact_differing = serializers.IntegerField(required=False, help_text="Number of these that differ.")
+    step = DifferingStepOutput(
+        required=False, allow_null=True, help_text="The first step whose output differs by more than is allowed."
+    )
+
+
+@example({
+    "one_class": False, "own": ["NVIDIA H100, driver 570.86.15, CUDA 12.8"], "again": ["CPU (GenuineIntel)"],
+})  # fmt: skip
+class RuleOutput(Output):
+    """How samples of equal plans were compared."""
+
+    one_class = serializers.BooleanField(
+        help_text="Whether both workers computed on one class of devices, so that outputs and scores must be equal. If "
+        "not, outputs may differ by the tolerance of their expert."
+    )
+    own = serializers.ListField(child=serializers.CharField(), help_text="Devices of the owner's worker.")
+    again = serializers.ListField(child=serializers.CharField(), help_text="Devices of this site's worker.")
 
 
 @example({
     "evaluation": ROW_ID, "state": "completed", "tasks": ["14"], "verdict": "agrees",
     "detail": "1 of 1 tasks agree.", "ordered_by": None, "created": WHEN, "settled_at": LATER, "p_value": 1.0,
-    "compared": [],
+    "rule": None, "compared": [],
 })  # fmt: skip
 class VerificationOutput(ModelOutput[Verification]):
     """A sample of tasks that a worker of this site repeats."""
@@ -328,17 +362,24 @@ class VerificationOutput(ModelOutput[Verification]):
     p_value = serializers.SerializerMethodField(
         help_text="P-value of the test whether the owner's scores are significantly higher; null until it is settled."
     )
+    rule = serializers.SerializerMethodField(
+        help_text="How samples were compared; null where nothing was executed, and until it is settled."
+    )
     compared = serializers.SerializerMethodField()
 
     class Meta:
         model = Verification
         fields = [
             "evaluation", "state", "tasks", "verdict", "detail", "ordered_by", "created", "settled_at", "p_value",
-            "compared",
+            "rule", "compared",
         ]  # fmt: skip
 
     def get_p_value(self, verification: Verification) -> float | None:
         return (verification.comparison or {}).get("p_value")
+
+    @extend_schema_field(RuleOutput(allow_null=True))
+    def get_rule(self, verification: Verification) -> dict[str, Any] | None:
+        return (verification.comparison or {}).get("rule")
 
     @extend_schema_field(ComparedTaskOutput(many=True))
     def get_compared(self, verification: Verification) -> list[dict[str, Any]]:
