@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from gpu_jobs.probes import ALIVE, READY, remove_probe_files, touch
 from gpu_jobs.worker_secrets import (
     OPTION,
     TOKEN,
@@ -14,18 +15,6 @@ from gpu_jobs.worker_secrets import (
     restart_without_secrets,
     secrets_in,
 )
-
-ALIVE, READY = "PLANARENA_ALIVE_FILE", "PLANARENA_READY_FILE"
-"""Variables with the names of files for probes: one is created when the worker has started, the other when the site has
-accepted it. If unset, no file is created."""
-
-
-def remove_probe_files() -> None:
-    """Remove both files: volumes of a pod outlive its containers."""
-    for variable in (ALIVE, READY):
-        if name := os.environ.get(variable, "").strip():
-            Path(name).unlink(missing_ok=True)
-
 
 if __name__ == "__main__":
     # First: a restart would repeat all earlier imports.
@@ -56,9 +45,11 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.enrolment_tokens import TokenFile
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
-from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS, formatter
+from gpu_jobs.launchers.base import handle_of
+from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS, formatter, process_named
 from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.isolation.sandbox import detected
+from gpu_jobs.per_gpu import GpuProcesses, visible_gpus
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.runner import EvaluatorRunner
 from gpu_jobs.tracing.options import name_service
@@ -80,7 +71,8 @@ def parser() -> argparse.ArgumentParser:
     add("--name", default=f"{socket.gethostname()}-{secrets.token_hex(4)}", help="name of the worker")
     add("--store", default=str(Path(data) / "worker-store"), help="folder or s3://bucket/prefix for executed steps")
     add("--store-limit", type=parse_size, default=_size("PLANARENA_STORE_LIMIT"), help="size of the folder, as in 20GB")
-    add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
+    add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"),
+        help="torch device; with cuda one process for each visible GPU (default: %(default)s)")  # fmt: skip
     add("--memory-budget", type=parse_size, default=_size("PLANARENA_MEMORY_BUDGET"),
         help="memory for loaded experts, as in 6GB (default: 70%% of a CUDA card's free memory)")  # fmt: skip
     add("--model-limit", type=parse_size, default=_size("PLANARENA_MODEL_LIMIT") or parse_size("100GB"),
@@ -176,6 +168,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not secrets.token and options.token_file is None:
         sys.stderr.write(f"{options.token_env} is not set: it must hold an enrolment token of {options.url}.\n")
         return Exit.MISCONFIGURED
+    gpus = visible_gpus(os.environ) if options.device == "cuda" else ()
+    if len(gpus) > 1:
+        command = [sys.executable, *sys.orig_argv[1:]]
+        return GpuProcesses(
+            gpus=gpus, name=options.name, command=command, environment=os.environ, secrets=secrets
+        ).run()  # fmt: skip
     data = Path(os.environ.get("PLANARENA_DATA") or ".data")
     keep_private(data)
     try:
@@ -197,14 +195,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,
         idle_seconds=options.idle_seconds, secrets=secrets.values(),
     )  # fmt: skip
-    with closing(checkpoints):
+    # Lines of several processes share one stream.
+    ids = {} if options.name == handle_of(options.name) else {"worker": options.name}
+    with closing(checkpoints), process_named(**ids):
         return run(worker)
-
-
-def touch(variable: str) -> None:
-    """Create one of the files for probes."""
-    if name := os.environ.get(variable, "").strip():
-        Path(name).touch()
 
 
 def run(worker: Worker) -> int:

@@ -5,6 +5,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+_PART = "/"
+"""Separates the handle of a worker from the number of its process."""
+
+
+def name_of_part(worker: str, number: int) -> str:
+    """The name of one of several processes of a worker (`gpu_jobs.per_gpu`), under which it leases."""
+    return f"{worker}{_PART}{number}"
+
+
+def handle_of(worker: str) -> str:
+    """The handle of the worker with this name: without the number of its process."""
+    return worker.partition(_PART)[0]
+
 
 class LaunchError(Exception):
     """No worker could be started; the message is a sentence with the reason."""
@@ -25,7 +38,8 @@ class Liveness:
 
 
 class Launcher(Protocol):
-    """Starts and stops workers, and reports their liveness. The handle is also the worker's name in leases."""
+    """Starts and stops workers, and reports their liveness. The handle is also the worker's name in leases; one with
+    several GPUs leases under several names (`name_of_part`), which are handles, too."""
 
     def ensure(self, *, evaluation_id: str) -> str:
         """Make sure that a worker runs that may lease tasks of this evaluation, and return its handle.

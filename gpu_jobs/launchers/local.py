@@ -20,7 +20,7 @@ from secrets import token_hex
 import psutil
 
 from evaluator.core.private_files import private_folder
-from gpu_jobs.launchers.base import Enrolments, LaunchError, Liveness
+from gpu_jobs.launchers.base import Enrolments, LaunchError, Liveness, handle_of
 from gpu_jobs.redaction import Redactor
 from gpu_jobs.worker_secrets import NO_SECRETS, OPTION, WorkerSecrets, harmless, piped
 
@@ -139,6 +139,7 @@ class LocalLauncher:
         """Whether a worker that was recorded here runs; unknown for all others."""
         if not handle.startswith(PREFIX):
             return Liveness(alive=None)
+        handle = handle_of(handle)
         worker = self._read(self._folder / f"{handle}.json")
         if worker is None:
             # The process that started it was killed before it wrote the record; the worker may send heartbeats.
@@ -154,13 +155,13 @@ class LocalLauncher:
 
     def stop(self, *, handle: str) -> None:
         """Stop a worker, and kill it if it does not stop within ten seconds."""
-        worker = self._read(self._folder / f"{handle}.json")
+        worker = self._read(self._folder / f"{handle_of(handle)}.json")
         if worker is not None and worker.running():
             _terminate(worker.pid)
 
     def stop_if_over(self, *, handle: str) -> None:
         """See `PoolsWorkers.stop_if_over`."""
-        worker = self._read(self._folder / f"{handle}.json")
+        worker = self._read(self._folder / f"{handle_of(handle)}.json")
         if worker is not None and worker.running():
             with suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGUSR1)

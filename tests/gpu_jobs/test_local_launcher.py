@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gpu_jobs.launchers.base import LaunchError
+from gpu_jobs.launchers.base import LaunchError, name_of_part
 from gpu_jobs.launchers.guard import own_memory
 from gpu_jobs.launchers.local import NO_LIMITS, Limits, LocalLauncher, machine_memory, memory_of_each
 from gpu_jobs.worker_secrets import WorkerSecrets
@@ -92,6 +92,14 @@ def test_a_killed_worker_is_known_to_be_dead_and_replaced(make):
     os.kill(pid_of(launcher, handle), signal.SIGKILL)
     assert reason_of_death(launcher, handle) == "its process ended"
     assert launcher.ensure(evaluation_id="e1") != handle
+
+
+def test_the_processes_of_a_worker_with_several_gpus_are_known_by_their_worker(make):
+    launcher = make()
+    handle = launcher.ensure(evaluation_id="e1")
+    assert launcher.alive(handle=name_of_part(handle, 1)).alive is True
+    launcher.stop(handle=name_of_part(handle, 0))
+    assert launcher.alive(handle=handle).alive is False
 
 
 def test_a_process_id_that_is_used_again_does_not_pass_for_the_worker_and_is_left_alone(make):

@@ -10,12 +10,12 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from gpu_jobs.__main__ import ALIVE, READY, remove_probe_files, touch
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract import Phase
 from gpu_jobs.delivery import Delivery
 from gpu_jobs.exits import Exit
 from gpu_jobs.planners import HeldLease
+from gpu_jobs.probes import ALIVE, READY, remove_probe_files, touch
 from gpu_jobs.worker import Terminated, Worker
 from tests.fakes.api import LEASE, FakeApi
 from tests.fakes.runner import FakeRunner

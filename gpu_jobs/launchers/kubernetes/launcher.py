@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 
-from gpu_jobs.launchers.base import LaunchError, Liveness, PoolEnrolments
+from gpu_jobs.launchers.base import LaunchError, Liveness, PoolEnrolments, handle_of
 from gpu_jobs.launchers.kubernetes.client import ClusterClient, ClusterError, ClusterRefusedError
 from gpu_jobs.launchers.kubernetes.fleet import KEPT_SECONDS, FleetView, liveness_of
 from gpu_jobs.launchers.kubernetes.pods import assess_pod, condition
@@ -93,7 +93,7 @@ class KubernetesLauncher:
 
     def alive(self, *, handle: str) -> Liveness:
         """Liveness of a pool or one of its pods; unknown for other handles, and while the cluster is unreachable."""
-        pools = self._settings.pools
+        pools, handle = self._settings.pools, handle_of(handle)
         if not (pool := pool_of_handle(handle=handle, pools=pools)) and not pool_of_pod(handle=handle, pools=pools):
             return Liveness(alive=None)
         try:
@@ -123,6 +123,7 @@ class KubernetesLauncher:
         Raises:
             LaunchError: the cluster could not be reached, or refused.
         """
+        handle = handle_of(handle)
         if not pool_of_pod(handle=handle, pools=self._settings.pools):
             return
         self._fleet.forget()
@@ -139,13 +140,14 @@ class KubernetesLauncher:
         """Renew tokens, and set the deletion cost of pods, so that the cluster does not scale down busy ones.
 
         Args:
-            busy: handles of workers that hold a lease.
+            busy: names of workers that hold a lease; a pod with several GPUs has several.
         """
         for pool in self._settings.pools:
             self._renew_token(pool)
+        pods = {handle_of(worker) for worker in busy}
         try:
             for pod in self._fleet.now().pods.values():
-                cost = _BUSY if name_of(pod) in busy else _IDLE
+                cost = _BUSY if name_of(pod) in pods else _IDLE
                 current = (pod["metadata"].get("annotations") or {}).get(DELETION_COST, _IDLE)
                 if cost != current and assess_pod(pod).state is State.RUNNING:
                     patch = {"metadata": {"annotations": {DELETION_COST: cost}}}

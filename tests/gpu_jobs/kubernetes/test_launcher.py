@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_jobs.launchers.base import LaunchError, Liveness, PoolsWorkers, TendsPools
+from gpu_jobs.launchers.base import LaunchError, Liveness, PoolsWorkers, TendsPools, name_of_part
 from gpu_jobs.launchers.pools import Needs
 from tests.fakes.enrolments import FakeEnrolments
 from tests.fakes.kubernetes.api import Fault
@@ -61,6 +61,18 @@ def test_pods_are_known_by_the_names_under_which_they_take_leases_from_their_fir
     api.remove("pods", pod)
     cluster.later(10)
     assert launcher.alive(handle=pod) == Liveness(alive=False, reason="it was deleted in the cluster", disrupted=True)
+
+
+def test_the_processes_of_a_pod_with_several_gpus_are_known_by_their_pod(api, cluster, launcher):
+    (pod,) = cluster.running()
+    assert launcher.alive(handle=name_of_part(pod, 1)) == Liveness(alive=True)
+    launcher.tend(busy=[name_of_part(pod, 1)])
+    (found,) = cluster.pods()
+    assert found["metadata"]["annotations"][COST] == "100"
+    launcher.stop_one(handle=name_of_part(pod, 0))
+    assert cluster.running() == []
+    cluster.later(10)
+    assert launcher.alive(handle=name_of_part(pod, 1)).alive is False
 
 
 @pytest.mark.parametrize(
