@@ -1,7 +1,9 @@
-"""The operator's policy for calls to users' servers: allowed ports, and a proxy.
+"""The operator's policy for calls to users' servers: allowed ports, a proxy, and the operator's own language models.
 
 PLANARENA_EGRESS_PORTS   default: `80,443,1024-65535`
 PLANARENA_EGRESS_PROXY   `http://[USER:PASSWORD@]HOST:PORT` of an HTTP proxy that supports CONNECT; unset: no proxy
+PLANARENA_OWN_MODELS     base addresses of chat endpoints that the operator serves, such as `http://llm.models.svc:8000/v1`,
+                         separated by commas; they may be private, and are called past the proxy
 """
 
 import os
@@ -13,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 PORTS = "PLANARENA_EGRESS_PORTS"
 PROXY = "PLANARENA_EGRESS_PROXY"
+OWN_MODELS = "PLANARENA_OWN_MODELS"
 DEFAULT_PORTS = "80,443,1024-65535"
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
@@ -53,11 +56,30 @@ class Proxy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnModel:
+    """A chat endpoint that the operator serves."""
+
+    host: str
+    port: int
+    url: str
+    """Its base address, without a slash at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EgressPolicy:
     """The operator's policy."""
 
     ports: Ports
     proxy: Proxy | None = None
+    own_models: tuple[OwnModel, ...] = ()
+
+    def is_own(self, *, host: str, port: int) -> bool:
+        """Whether the operator serves language models at this host and port."""
+        return any((model.host, model.port) == (host.lower(), port) for model in self.own_models)
+
+    def is_own_url(self, url: str) -> bool:
+        """Whether an address is the base address of one of the operator's language models, or below it."""
+        return any(url == model.url or url.startswith(f"{model.url}/") for model in self.own_models)
 
 
 def egress_policy(environment: Mapping[str, str] = os.environ) -> EgressPolicy:
@@ -69,6 +91,7 @@ def egress_policy(environment: Mapping[str, str] = os.environ) -> EgressPolicy:
     return EgressPolicy(
         ports=parse_ports(environment.get(PORTS, "").strip() or DEFAULT_PORTS),
         proxy=parse_proxy(environment.get(PROXY, "").strip()),
+        own_models=parse_own_models(environment.get(OWN_MODELS, "").strip()),
     )
 
 
@@ -107,3 +130,25 @@ def parse_proxy(text: str) -> Proxy | None:
     credentials = f"{unquote(parts.username or '')}:{password}"
     authorization = f"Basic {b64encode(credentials.encode()).decode()}" if parts.username else ""
     return Proxy(host=host, port=port, authorization=authorization, password=password, url=text)
+
+
+def parse_own_models(text: str) -> tuple[OwnModel, ...]:
+    """Parse base addresses, separated by commas.
+
+    Raises:
+        EgressPolicyError: an address is invalid.
+    """
+    return tuple(_own_model(part.strip()) for part in text.split(",") if part.strip())
+
+
+def _own_model(url: str) -> OwnModel:
+    right = f"{OWN_MODELS}: {url[:100]!r} must be http://HOST:PORT/v1 or https://..., without credentials and query"
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise EgressPolicyError(right) from None
+    is_plain = not (parts.username or parts.password or parts.query or parts.fragment or ".." in parts.path)
+    if parts.scheme not in {"http", "https"} or not host or not is_plain:
+        raise EgressPolicyError(right)
+    return OwnModel(host=host, port=port or (443 if parts.scheme == "https" else 80), url=url.rstrip("/"))

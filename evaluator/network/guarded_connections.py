@@ -180,6 +180,11 @@ class _BoundedStream(httpcore.NetworkStream):
         return self._stream.get_extra_info(info)
 
 
+def _proxy_for(policy: EgressPolicy, *, host: str, port: int) -> Proxy | None:
+    """The proxy through which a host is called; None: it is called directly."""
+    return None if policy.is_own(host=host, port=port) else policy.proxy
+
+
 class CheckedBackend(httpcore.SyncBackend):
     """Resolves and checks a name, then connects to the checked address, directly or through the proxy."""
 
@@ -199,7 +204,7 @@ class CheckedBackend(httpcore.SyncBackend):
         problem: Exception | None = None
         for address in self._addresses(host=host, port=port, timeout=timeout):
             try:
-                if (proxy := self._policy.proxy) is not None:
+                if (proxy := _proxy_for(self._policy, host=host, port=port)) is not None:
                     return self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
                 left = _remaining(timeout, late=httpcore.ConnectTimeout)
                 return _BoundedStream(super().connect_tcp(address, port, left, local_address, socket_options))
@@ -209,18 +214,20 @@ class CheckedBackend(httpcore.SyncBackend):
 
     def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
         """The checked addresses of a host."""
-        if not self._allow_private:
+        proxy = _proxy_for(self._policy, host=host, port=port)
+        may_be_private = self._allow_private or self._policy.is_own(host=host, port=port)
+        if not may_be_private:
             refuse_port(port=port, ports=self._policy.ports)
-        elif self._policy.proxy is not None:
+        elif proxy is not None:
             return [host]
         left = _remaining(timeout, late=httpcore.ConnectTimeout)
         try:
             addresses = _resolve_within(host=host, port=port, seconds=left)
         except httpcore.ConnectError:
-            if self._policy.proxy is None:
+            if proxy is None:
                 raise
             return [host]
-        if not self._allow_private:
+        if not may_be_private:
             refuse_private(host=host, addresses=addresses)
         return addresses
 
@@ -274,7 +281,7 @@ class AsyncCheckedBackend(httpcore.AnyIOBackend):
         problem: Exception | None = None
         for address in await self._addresses(host=host, port=port, timeout=timeout):
             try:
-                if (proxy := self._policy.proxy) is not None:
+                if (proxy := _proxy_for(self._policy, host=host, port=port)) is not None:
                     return await self._tunnel(proxy=proxy, address=address, port=port, timeout=timeout)
                 return await super().connect_tcp(address, port, timeout, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
@@ -282,19 +289,21 @@ class AsyncCheckedBackend(httpcore.AnyIOBackend):
         raise problem or httpcore.ConnectError(f"the name {host} has no address")
 
     async def _addresses(self, *, host: str, port: int, timeout: float | None) -> list[str]:
-        if not self._allow_private:
+        proxy = _proxy_for(self._policy, host=host, port=port)
+        may_be_private = self._allow_private or self._policy.is_own(host=host, port=port)
+        if not may_be_private:
             refuse_port(port=port, ports=self._policy.ports)
-        elif self._policy.proxy is not None:
+        elif proxy is not None:
             return [host]
         try:
             addresses = await name_resolution.NAMES.addresses_async(host=host, port=port, seconds=timeout)
         except NameUnresolvedError as error:
             raise httpcore.ConnectTimeout(str(error)) from None
         except OSError as error:
-            if self._policy.proxy is not None:
+            if proxy is not None:
                 return [host]
             raise httpcore.ConnectError(f"the name {host} does not resolve: {error.strerror}") from error
-        if not self._allow_private:
+        if not may_be_private:
             refuse_private(host=host, addresses=addresses)
         return addresses
 

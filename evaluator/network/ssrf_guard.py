@@ -103,7 +103,7 @@ RESOLVE_SECONDS = 2.0
 def check_url(
     *, url: str, allow_private: bool, policy: EgressPolicy | None = None, look_up: bool = True, caller: str = ""
 ) -> None:
-    """Check for a plain http(s) address of a public host, at an allowed port.
+    """Check for a plain http(s) address of a public host at an allowed port, or of the operator's own language models.
 
     Args:
         url: the address.
@@ -133,10 +133,11 @@ def check_url(
         parts.hostname.encode("idna")
     except UnicodeError:
         raise EgressRefusedError("The address names a host that no name server can know.") from None
-    if allow_private:
+    policy = policy or egress_policy()
+    if allow_private or (policy.is_own_url(url) and ".." not in parts.path):
         return
     port = port if port is not None else 443 if parts.scheme == "https" else 80
-    refuse_port(port=port, ports=(policy or egress_policy()).ports)
+    refuse_port(port=port, ports=policy.ports)
     if (address := numeric_address(parts.hostname)) is not None:
         refuse_private(host=parts.hostname, addresses=[address])
     elif look_up:

@@ -8,10 +8,7 @@ This package imports nothing, so that workers need no torch.
 - `process`: starts the server, watches its memory, and kills it
 - `isolation`: the sandbox; `opening`: loads a model in this machine's sandbox
 - `remote`, `delivery`: a server in another container, and sending it a model's files; `serving`: its program
-- `vllm_opening`: the worker's side of vLLM in a third container
 """
 
 VARIABLE = "PLANARENA_MODEL_SERVER"
 """Address of an external model server."""
-PORT_OFFSET = 1
-"""Another engine listens on the port after the model server's."""

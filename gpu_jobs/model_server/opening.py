@@ -24,7 +24,6 @@ from gpu_jobs.model_server.client import DEADLINES, Deadlines, RemoteModel
 from gpu_jobs.model_server.isolation.sandbox import ALLOW_UNSANDBOXED, Sandbox, detected
 
 MEMORY = "PLANARENA_MODEL_MEMORY"
-ENGINE = "PLANARENA_MODEL_ENGINE"
 _OF_LIBRARIES = 4 * 1024**3
 _TIMES_WEIGHTS = 5
 """Half-precision weights take twice their size on a CPU; the rest is for caches of keys and values."""
@@ -113,14 +112,7 @@ def _remote_opener(text: str) -> ModelOpener:
         address = parse_address(text)
     except ValueError as error:
         raise ModelError(f"{VARIABLE}: {error}.") from None
-    engine = os.environ.get(ENGINE) or "planarena"
-    if engine == "planarena":
-        return RemoteOpener(address, patience_seconds=patience_seconds(), deadlines=deadlines_set())
-    if engine != "vllm" or address.path:
-        raise ModelError(f"{ENGINE} is {engine!r}: it must be planarena, or vllm with {VARIABLE}=HOST:PORT.")
-    from gpu_jobs.model_server.vllm_opening import VllmOpener
-
-    return VllmOpener(address, patience_seconds=patience_seconds(), deadlines=deadlines_set())
+    return RemoteOpener(address, patience_seconds=patience_seconds(), deadlines=deadlines_set())
 
 
 def open_model(

@@ -5,8 +5,7 @@ relays frames between the two until one of them is gone. Then it kills the proce
 files, and accepts the next worker; meanwhile connections are refused. This process loads no submitted code. It outlives
 the model's process and reports its end, so that workers can distinguish a model's fault from an evicted pod.
 
-After SIGTERM it accepts no further worker and exits after the current one. With `--engine-control` another engine, such
-as vLLM, serves the files (`Engine`).
+After SIGTERM it accepts no further worker and exits after the current one.
 """
 
 import argparse
@@ -16,7 +15,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -25,7 +23,7 @@ from evaluator.execution.engine.opening import parse_size
 from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.isolation.address import Address, kept_alive, parse_address
 from gpu_jobs.model_server import protocol as wire
-from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError, ChannelTimeoutError
+from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError
 from gpu_jobs.model_server.delivery import (
     Deliver,
     Delivered,
@@ -48,86 +46,6 @@ _LAST_WORDS_SECONDS = 5.0
 _LOOK_SECONDS = 0.5
 """Interval of checks for SIGTERM."""
 _LONGEST_SENTENCE = 2000
-_POLL_SECONDS = 0.5
-_NOTICED_SECONDS = 5.0
-"""Time in which the loop, which polls once a second, has noticed the file `serve`."""
-_LOG_EVERY_SECONDS = 60.0
-
-
-class Engine:
-    """Another engine, such as vLLM, in a second container of the pod.
-
-    Both containers share a folder. The engine's container runs a loop in a shell, which starts the engine when the file
-    `serve` appears and stops it when the file is removed; meanwhile the file `running` exists. So the container serves
-    one model after the other, and one worker at a time. When the pod ends, the loop creates `stopped`.
-    """
-
-    def __init__(
-        self, control: Path, *, look_seconds: float = _POLL_SECONDS, noticed_seconds: float = _NOTICED_SECONDS
-    ) -> None:
-        """Args:
-        control: the shared folder.
-        look_seconds: polling interval.
-        noticed_seconds: time in which the other container notices a file.
-        """
-        self._serve = control / "serve"
-        self._running = control / "running"
-        self._stopped = control / "stopped"
-        self._look = look_seconds
-        self._noticed = noticed_seconds
-
-    def serve(self, channel: Channel, *, folder: Path, device: str) -> None:
-        """Serve the model in a folder with the engine until the worker is gone or the engine has ended.
-
-        Args:
-            channel: to the worker, which sends nothing after the files.
-            folder: with the files.
-            device: of torch.
-
-        Raises:
-            ChannelError: the worker was gone before the engine started.
-        """
-        self._serve.touch()
-        try:
-            delivered = wire.encoded(Delivered(folder=str(folder), device=device))
-            channel.send(delivered, deadline=soon(_LAST_WORDS_SECONDS))
-            if not self._worker_left(channel):
-                logger.warning("the engine ended while it served a model")
-                with suppress(ChannelError):
-                    ended = wire.Ended(why="its engine ended")
-                    channel.send(wire.encoded(ended), deadline=soon(_LAST_WORDS_SECONDS))
-        finally:
-            self.stop()
-
-    def stop(self) -> None:
-        """Stop the engine, and wait for its end: the next worker must not get this worker's model."""
-        began = logged_at = time.monotonic()
-        # Without the file, no start can be pending in the other container.
-        grace = self._noticed if self._serve.exists() else 0.0
-        self._serve.unlink(missing_ok=True)
-        while self._running.exists() or time.monotonic() - began < grace:
-            if self._running.exists():
-                grace = 0.0
-            if time.monotonic() - logged_at >= _LOG_EVERY_SECONDS:
-                logger.warning("the engine does not end; no further worker is served until then")
-                logged_at = time.monotonic()
-            time.sleep(self._look)
-
-    def _worker_left(self, channel: Channel) -> bool:
-        """Wait until the worker is gone (True) or the engine has ended (False)."""
-        has_run = False
-        while not self._stopped.exists() and (self._running.exists() or not has_run):
-            has_run = has_run or self._running.exists()
-            try:
-                channel.receive(most=wire.MOST_SMALL_BYTES, deadline=soon(self._look))
-            except ChannelTimeoutError:
-                continue
-            except ChannelClosedError:
-                return True
-            except ChannelError as error:
-                logger.warning("the worker is disconnected: %s", error)
-                return True
-        return False
 
 
 def serve_one(
@@ -136,7 +54,7 @@ def serve_one(
     folder: Path,
     device: str,
     most_bytes: int,
-    runs: Sandbox | Engine,
+    sandbox: Sandbox,
     draining: threading.Event | None = None,
 ) -> None:
     """Serve one worker, or none if `draining` is set before one connects.
@@ -146,7 +64,7 @@ def serve_one(
         folder: for the model's files; its content is removed before and afterwards.
         device: of torch.
         most_bytes: of all files together.
-        runs: the sandbox of the model's process, or the engine that serves the files.
+        sandbox: of the model's process.
         draining: set when no further worker should be accepted; None: never.
     """
     emptied(folder)
@@ -156,7 +74,7 @@ def serve_one(
         return
     channel, request = worker
     try:
-        _serve(channel, request=request, folder=folder, device=device, runs=runs)
+        _serve(channel, request=request, folder=folder, device=device, sandbox=sandbox)
     except (ChannelError, OSError, DeliveryError) as error:
         logger.warning("the worker is gone: %s", error)
     finally:
@@ -188,22 +106,19 @@ def _first_worker(
     return None
 
 
-def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, runs: Sandbox | Engine) -> None:
+def _serve(channel: Channel, *, request: Deliver, folder: Path, device: str, sandbox: Sandbox) -> None:
     try:
         receive_files(request, channel=channel, folder=folder, deadline=soon(DELIVERY_SECONDS))
     except (DeliveryError, OSError) as error:
         _refuse(channel, f"The model's files did not reach the model server: {error}.", unusable=False)
         return
-    if isinstance(runs, Engine):
-        runs.serve(channel, folder=folder, device=device)
-        return
     try:
-        started = runs.start(folder=folder, device=device, memory_bytes=most_memory(folder))
+        started = sandbox.start(folder=folder, device=device, memory_bytes=most_memory(folder))
     except ModelError as error:
         _refuse(channel, str(error), unusable=isinstance(error, ModelUnusableError))
         return
     try:
-        layers = tuple(sorted(runs.layers))
+        layers = tuple(sorted(sandbox.layers))
         delivered = Delivered(
             folder=started.inside, device=device, threads=threads_here(), confined_by=layers
         )  # fmt: skip
@@ -288,9 +203,6 @@ def parser() -> argparse.ArgumentParser:
     add("--folder", type=Path, required=True, help="folder for the model's files; its content is removed")
     add("--device", default=os.environ.get("PLANARENA_DEVICE", "cpu"), help="torch device (default: %(default)s)")
     add("--most", type=parse_size, required=True, help="largest size of all files of a model, as in 20GB")
-    add(
-        "--engine-control", type=Path, help="folder shared with the container of another engine, which serves the files"
-    )
     return top
 
 
@@ -301,22 +213,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     draining = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: draining.set())
-    runs: Sandbox | Engine
-    if options.engine_control:
-        runs = Engine(options.engine_control)
-        # Left running by an earlier process of this container.
-        runs.stop()
-    else:
-        # Even an incomplete one: this container has nothing else to protect.
-        detection = detected()
-        logger.info("%s", detection.line())
-        runs = detection.sandbox
+    # Even an incomplete one: this container has nothing else to protect.
+    detection = detected()
+    logger.info("%s", detection.line())
     address: Address = options.listen
     logger.info("listening on %s", address)
     while not draining.is_set():
         serve_one(
-            address.listening(), folder=options.folder, device=options.device, most_bytes=options.most, runs=runs,
-            draining=draining,
+            address.listening(), folder=options.folder, device=options.device, most_bytes=options.most,
+            sandbox=detection.sandbox, draining=draining,
         )  # fmt: skip
     return 0
 

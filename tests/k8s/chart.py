@@ -52,12 +52,15 @@ KUEUE: Json = {
         GPU | {"queue": "team-b", "queuePriority": "low", "modelServer": {"kind": "pod", "gpu": {"count": 1}}},
     ],
 }
-VLLM: Json = {
+LANGUAGE_MODELS: Json = {
     "images": {"vllm": {"digest": _digest("ef")}},
-    "pools": [GPU | {"modelServer": {
-        "kind": "pod", "engine": "vllm", "gpu": {"count": 2}, "arguments": ["--max-model-len", 4096],
-        "resources": {"memory": "64Gi", "storage": "100Gi"},
-    }}],
+    "monitoring": {"serviceMonitor": {"enabled": True}},
+    "languageModels": [
+        {"name": "one", "model": "org/one", "revision": "ab" * 20, "claim": "weights", "servedName": "org/one:8b",
+         "arguments": ["--max-model-len", 4096], "podAnnotations": {"a": "b"}},
+        {"name": "two", "model": "/models/two", "claim": "weights", "gpu": {"count": 4}, "scaling": "hpa", "most": 3,
+         "image": f"registry.example/vllm@{_digest('23')}", "runtimeClass": "kata"},
+    ],
 }  # fmt: skip
 MIG = {"resource": "nvidia.com/mig-2g.20gb", "count": 1}
 EVERYTHING: Json = {
@@ -99,6 +102,8 @@ BUCKET: Json = {
     "network": {"to": {"s3": {"enabled": True, "ports": [9000], "peers": [
         {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]}}},
 }  # fmt: skip
+EXAMPLES = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in (ROOT / "examples").glob("*.yaml")}
+"""The files of values that the documentation names, for use after an operator's own."""
 VARIANTS: dict[str, Json] = {
     "dev": DEV,
     "production": PRODUCTION,
@@ -110,8 +115,9 @@ VARIANTS: dict[str, Json] = {
         {"programs": {"runtimeClass": ""}, "poolDefaults": {"modelServer": {"runtimeClass": ""}}},
     ),
     "production with a bucket": merged(PRODUCTION, BUCKET),
-    "production with vLLM": merged(PRODUCTION, VLLM),
+    "production with language models": merged(PRODUCTION, LANGUAGE_MODELS),
     "production with everything": merged(PRODUCTION, EVERYTHING),
+    **{f"example {name}": merged(PRODUCTION, values) for name, values in EXAMPLES.items()},
 }
 
 

@@ -21,7 +21,7 @@ def site(component):
     return Pod(namespace="planarena", labels={"app.kubernetes.io/component": component})
 
 
-PORT, ENGINE_PORT = 7070, 7071
+PORT = 7070
 MODELS = {"kind": "pod"}
 POOLS = merged(PRODUCTION, {"pools": [
     {"name": "plain"},

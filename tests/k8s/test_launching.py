@@ -1,6 +1,7 @@
 """The chart's pools in a cluster that enforces what a real one does, with the site's launcher beside them."""
 
 import base64
+import collections
 
 import pytest
 
@@ -13,6 +14,7 @@ from tests.fakes.kubernetes.cluster import FakeCluster, FakeKeda
 from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, merged, named, of_kind, render
 
 EVALUATION = "0b9a3c52-51a7-4c66-9a77-4a8d6e4b1c11"
+PROMETHEUS = "http://prometheus-operated.monitoring.svc:9090"
 JUDGED, EXECUTED = Needs(executed=False), Needs(executed=True)
 KINDS = {kind: f"{kind.lower()}s" for kind in ("Deployment", "Secret", "ScaledObject")}
 
@@ -22,6 +24,7 @@ class Installation:
 
     def __init__(self, api, values):
         self.api, self.cluster, self.numbers, self.asked = api, FakeCluster(api), {}, []
+        self.requests = 0
         FakeKeda(self.cluster, fetch=self._fetch)
         self.upgrade(values)
 
@@ -38,6 +41,8 @@ class Installation:
 
     def _fetch(self, url):
         self.asked.append(url)
+        if url == PROMETHEUS:
+            return collections.defaultdict(lambda: self.requests)
         pool = url.removeprefix("http://planarena-web.planarena.svc:8000/metrics/pools/")
         return {"workers": 0, "models": 0} | self.numbers.get(pool, {})
 
@@ -103,3 +108,23 @@ def test_workers_find_their_token_in_the_secret_of_the_chart_and_upgrades_leave_
     assert base64.b64decode(token)
     installed.upgrade(merged(PRODUCTION, {"settings": {"PLANARENA_LOG_LEVEL": "DEBUG"}}))
     assert installed.api.get("secrets", "planarena-pool-cpu")["data"]["token"] == token
+
+
+def test_pods_with_several_gpus_are_scaled_by_workers_and_not_by_pods(api):
+    """`most` is 8 workers, two in a pod."""
+    installed = Installation(api, VARIANTS["example several-gpus"])
+    for wanted, pods in ((1, 1), (3, 2), (8, 4), (99, 4)):
+        installed.numbers = {"gpu": {"workers": wanted}}
+        installed.cluster.later(60, ticks=4)
+        assert len(running(installed, "planarena-pool-gpu-")) == pods
+
+
+def test_a_language_model_has_a_pod_before_its_first_request_and_more_for_many(api):
+    installed = Installation(api, VARIANTS["example vllm"])
+    for requests, pods in ((0, 1), (64, 1), (65, 2), (1000, 4)):
+        installed.requests = requests
+        installed.cluster.later(60, ticks=4)
+        assert len(running(installed, "planarena-llm-llama-")) == pods
+    # No launcher of workers takes its pods for a pool's.
+    launcher = installed.launcher(JUDGED)
+    assert launcher.alive(handle=running(installed, "planarena-llm-llama-")[0]).alive is None

@@ -5,14 +5,13 @@ import itertools
 import helm_python
 import pytest
 
-from tests.k8s.chart import JOBS, labels_of, merged, named, of_each, of_kind, render
+from tests.k8s.chart import JOBS, labels_of, merged, named, of_each, render
 from tests.k8s.chart import SITE as SITE_NAMESPACE
 from tests.k8s.peers import (
     ANYWHERE_IN_VPC,
     BEAT,
     CALLING,
     DNS,
-    ENGINE_PORT,
     GATEWAY,
     GITHUB,
     HUB,
@@ -53,7 +52,7 @@ RESERVED = [Host(address=address) for address in PRIVATE]
 ADDRESSES = [NODE_LOCAL_DNS, ANYWHERE_IN_VPC, *RESERVED]
 WORKERS = [PLAIN, CALLING, LOADING]
 UNKNOWN = [Pod(namespace=JOBS), Pod(namespace="default"), API_SERVER, PLANNER]
-PORTS = [22, 53, 80, 443, 3128, 5432, 6379, 6443, PORT, ENGINE_PORT, 8000, 8080]
+PORTS = [22, 53, 80, 443, 3128, 5432, 6379, 6443, PORT, 7071, 8000, 8080]
 
 # What happens, who begins, who is called, and at which ports.
 Flow = tuple[str, list[Peer], list[Peer], list[int]]
@@ -178,18 +177,6 @@ def test_model_servers_refuse_workers_of_other_pools_whatever_those_may_call(pol
     own = [item for item in policies if item["metadata"]["name"].startswith("models-")]
     assert allowed(own, source=LOADING, target=MODEL_SERVER, port=PORT)
     assert not allowed(own, source=OTHER_LOADING, target=MODEL_SERVER, port=PORT)
-
-
-def test_only_vllm_s_engine_has_a_second_port():
-    vllm = {"kind": "pod", "engine": "vllm"}
-    image = {"images": {"vllm": {"digest": f"sha256:{'ef' * 32}"}}}
-    pools = [pool | ({"modelServer": vllm} if pool["name"] == "loading" else {}) for pool in POOLS["pools"]]
-    found = of_kind(render(merged(WAYS["production"], image, {"pools": pools})), "NetworkPolicy")
-    for port in (PORT, ENGINE_PORT):
-        assert allowed(found, source=LOADING, target=MODEL_SERVER, port=port)
-        assert not allowed(found, source=OTHER_LOADING, target=MODEL_SERVER, port=port)
-    assert allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=PORT)
-    assert not allowed(found, source=OTHER_LOADING, target=OTHER_MODEL_SERVER, port=ENGINE_PORT)
 
 
 MINIO = Pod(namespace="storage", labels={"app": "minio"})

@@ -139,8 +139,6 @@ def test_pods_of_a_pool_are_spread_and_a_rollout_waits_for_a_worker_that_has_sta
 def test_torch_has_shared_memory_everywhere_it_runs(manifests):
     for item in [*pools(manifests), *pools(manifests, "model-server")]:
         for one in containers_of(item):
-            if one["name"] == "receiver":
-                continue
             (mount,) = [mount for mount in one["volumeMounts"] if mount["mountPath"] == "/dev/shm"]
             (volume,) = [volume for volume in pod_of(item)["volumes"] if volume["name"] == mount["name"]]
             assert volume["emptyDir"]["medium"] == "Memory"

@@ -9,7 +9,7 @@ import yaml
 from tests.k8s.chart import (
     CHART,
     DEV,
-    GPU,
+    EXAMPLES,
     JOBS,
     PRODUCTION,
     VARIANTS,
@@ -67,11 +67,24 @@ WRONG = [
     ({"pools": [{"name": "a", "device": "cuda"}]}, r"a has the device cuda, so gpu\.count"),
     ({"pools": [{"name": "a", "takes": ["models"]}]}, "a takes models and no suites"),
     ({"pools": [{"name": "a", "takes": ["models", "judged"]}]}, r"a takes models, so its modelServer\.kind"),
-    ({"pools": [{"name": "a", "modelServer": {"kind": "container", "engine": "vllm"}}]}, "a has the engine vllm"),
-    ({"pools": [{"name": "a", "modelServer": {"arguments": ["--trust_remote_code"]}}]}, "a sets --trust_remote_code"),
+    ({"languageModels": [{"name": "a", "model": "/models/a", "claim": "b", "arguments": ["--trust_remote_code"]}]},
+     "a sets --trust_remote_code"),
+    ({"languageModels": [{"name": "a"}]}, "a has neither model, for vLLM, nor url"),
+    ({"languageModels": [{"name": "a", "model": "org/a", "claim": "b"}]}, "is org/a of a hub's cache without a revisi"),
+    ({"languageModels": [{"name": "a", "model": "org/a", "revision": "main"}]}, "/languageModels/0/revision"),
+    ({"languageModels": [{"name": "a", "model": "/models/a"}]}, "a needs a claim with the files of /models/a"),
+    ({"languageModels": [{"name": "a", "model": "/models/a", "claim": "b", "scaling": "keda"}]}, "a is scaled by keda"),
+    ({"languageModels": [{"name": "a", "model": "/models/a", "claim": "b", "least": 2}]}, "at least 2 pods and at m"),
+    ({"languageModels": [{"name": "a", "url": "http://a/v1"}]}, "a has a url, so peers must say"),
+    ({"languageModels": [{"name": "a", "url": "http://u:p@a/v1"}]}, "/languageModels/0/url"),
     ({"pools": [{"name": "a", "gpu": {"count": 1, "claimTemplate": "b"}}]}, r"a has both gpu\.count"),
     ({"pools": [{"name": "a", "scaling": "none", "replicas": 9}]}, "a has 9 replicas, more than its most of 4"),
-    ({"pools": [GPU | {"modelServer": {"kind": "pod", "engine": "vllm"}}]}, r"images\.vllm\.digest is not set"),
+    ({"pools": [{"name": "a", "device": "cuda", "gpu": {"count": 3}, "scaling": "none", "replicas": 2}]},
+     "a has 2 replicas of 3 workers, more than its most of 4"),
+    ({"pools": [{"name": "a", "device": "cuda", "gpu": {"count": 2}, "modelServer": {"kind": "container"}}]},
+     r"a has 2 workers in a pod \(gpu.count\), and a model server in the same pod would serve one of them"),
+    ({"pools": [{"name": "a", "modelServer": {"kind": "pod", "gpu": {"count": 2}}}]}, "a model server uses one GPU"),
+    ({"languageModels": [{"name": "a", "model": "/models/a", "claim": "b"}]}, r"images\.vllm\.digest is not set"),
 ]  # fmt: skip
 
 
@@ -114,6 +127,11 @@ def test_the_values_that_the_documentation_shows_install():
     assert {"planarena-pool-cpu", "planarena-pool-gpu", "planarena-models-gpu"} <= names
 
 
+def test_every_file_of_examples_is_documented():
+    assert EXAMPLES
+    assert [name for name in EXAMPLES if f"`k8s/examples/{name}.yaml`" not in MANUAL] == []
+
+
 def test_every_value_that_the_documentation_names_is_there():
     section = MANUAL[MANUAL.index("### Installing\n") : MANUAL.index("### Settings\n")]
     values = chart_values()
@@ -153,11 +171,12 @@ def test_without_development_no_secret_has_data():
 
 def test_numbers_are_written_out():
     large = 33_554_432
-    manifests = render(merged(VARIANTS["production with vLLM"], {
+    manifests = render(merged(VARIANTS["production with language models"], {
         "settings": {"PLANARENA_MAX_OBJECT_BYTES": large, "PLANARENA_ARBITER_THRESHOLD": 0.95},
         "kueue": {"enabled": True, "quota": {"cpu": large}},
-        "poolDefaults": {"env": {"SOME": large}, "modelServer": {"arguments": [large]}, "resources": {"cpu": 8}},
-        "pools": [{"name": "a"}, GPU | {"modelServer": {"kind": "pod", "engine": "vllm", "arguments": [large]}}],
+        "poolDefaults": {"env": {"SOME": large}, "resources": {"cpu": 8}},
+        "pools": [{"name": "a"}],
+        "languageModels": [{"name": "a", "model": "/models/a", "claim": "b", "arguments": [large]}],
     }))  # fmt: skip
     data = named(manifests, "ConfigMap", "planarena-settings")["data"]
     assert (data["PLANARENA_MAX_OBJECT_BYTES"], data["PLANARENA_ARBITER_THRESHOLD"]) == (str(large), "0.95")
@@ -166,4 +185,4 @@ def test_numbers_are_written_out():
     (worker,) = containers_of(named(manifests, "Deployment", "planarena-pool-a"))
     assert environment_of(worker)["SOME"] == str(large)
     assert worker["resources"]["requests"]["cpu"] == "8"
-    assert containers_of(named(manifests, "Deployment", "planarena-models-gpu"))[1]["command"][-1] == str(large)
+    assert containers_of(named(manifests, "Deployment", "planarena-llm-a"))[0]["command"][-1] == str(large)

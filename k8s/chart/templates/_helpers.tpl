@@ -149,6 +149,9 @@ PLANARENA_EGRESS_PORTS: {{ include "planarena.ports" (dict "ports" .Values.egres
 PLANARENA_EGRESS_PROXY: http://planarena-egress-proxy.{{ .Values.namespaces.egress }}.svc:3128
 NO_PROXY: {{ join "," .Values.egress.noProxy | quote }}
 {{- end }}
+{{- with include "planarena.languageModelUrls" . }}
+PLANARENA_OWN_MODELS: {{ . | quote }}
+{{- end }}
 {{- end }}
 
 {{/* The value of a class cannot be changed: another value makes another class. */}}

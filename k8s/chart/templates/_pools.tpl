@@ -14,23 +14,27 @@
 {{- if and (has "models" .takes) (eq $server.kind "none") -}}
 {{ fail (printf "pools: %s takes models, so its modelServer.kind must be container or pod." .name) }}
 {{- end -}}
-{{- if and (eq $server.engine "vllm") (ne $server.kind "pod") -}}
-{{ fail (printf "pools: %s has the engine vllm, which needs modelServer.kind pod." .name) }}
-{{- end -}}
-{{- range $server.arguments -}}
-{{- if regexMatch "^-+trust" (toString .) -}}
-{{ fail (printf "pools: %s sets %v in modelServer.arguments: code of submitted models is never run." $.name .) }}
-{{- end -}}
-{{- end -}}
 {{- if and .gpu.claimTemplate (gt (int .gpu.count) 0) -}}
 {{ fail (printf "pools: %s has both gpu.count and gpu.claimTemplate: give one of them." .name) }}
 {{- end -}}
 {{- if and (eq .device "cuda") (not .gpu.claimTemplate) (eq (int .gpu.count) 0) -}}
 {{ fail (printf "pools: %s has the device cuda, so gpu.count or gpu.claimTemplate must say which GPUs." .name) }}
 {{- end -}}
-{{- if and (eq .scaling "none") (gt (int .replicas) (int .most)) -}}
-{{ fail (printf "pools: %s has %d replicas, more than its most of %d." .name (int .replicas) (int .most)) }}
+{{- $workers := include "planarena.workersOfPod" . | int -}}
+{{- if and (gt $workers 1) (eq $server.kind "container") -}}
+{{ fail (printf "pools: %s has %d workers in a pod (gpu.count), and a model server in the same pod would serve one of them: set modelServer.kind to pod." .name $workers) }}
 {{- end -}}
+{{- if gt (int $server.gpu.count) 1 -}}
+{{ fail (printf "pools: %s has modelServer.gpu.count %d, and a model server uses one GPU: raise modelServer.most for more servers." .name (int $server.gpu.count)) }}
+{{- end -}}
+{{- if and (eq .scaling "none") (gt (mul (int .replicas) $workers) (int64 .most)) -}}
+{{ fail (printf "pools: %s has %d replicas%s, more than its most of %d." .name (int .replicas) (ternary (printf " of %d workers" $workers) "" (gt $workers 1)) (int .most)) }}
+{{- end -}}
+{{- end }}
+
+{{/* Workers in a pod of a pool: one process for each GPU. A slice of a GPU counts as one. */}}
+{{- define "planarena.workersOfPod" -}}
+{{ ternary (max 1 (int .gpu.count)) 1 (eq .device "cuda") }}
 {{- end }}
 
 {{/* What the site is told, as JSON. */}}
@@ -281,7 +285,6 @@ PLANARENA_PROGRAMS: planarena-programs.{{ $values.namespaces.jobs }}.svc:7071
 PLANARENA_MODEL_SERVER: unix:/model-socket/server
 {{- else if eq $server.kind "pod" }}
 PLANARENA_MODEL_SERVER: planarena-models-{{ .pool.name }}.{{ $values.namespaces.jobs }}.svc:7070
-PLANARENA_MODEL_ENGINE: {{ $server.engine }}
 {{- end }}
 {{ include "planarena.egress" .root }}
 {{ include "planarena.tracing" .root }}

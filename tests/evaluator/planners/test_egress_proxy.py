@@ -1,5 +1,6 @@
 """With an egress proxy every call to other people's servers goes through it, and none past it."""
 
+import asyncio
 import json
 import socket
 import time
@@ -12,7 +13,7 @@ from evaluator.core.planner import PlannerError
 from evaluator.core.records import Reason
 from evaluator.network import name_resolution, ssrf_guard
 from evaluator.network.downloads import download
-from evaluator.network.egress_policy import EgressPolicyError, egress_policy, parse_ports, parse_proxy
+from evaluator.network.egress_policy import EgressPolicyError, egress_policy, parse_own_models, parse_ports, parse_proxy
 from evaluator.network.guarded_connections import EgressRefusedError
 from evaluator.network.name_resolution import NameResolver
 from evaluator.network.ssrf_guard import check_url
@@ -257,3 +258,45 @@ def test_a_proxy_that_cannot_be_used_is_an_error_without_its_password(text):
     with pytest.raises(EgressPolicyError, match="PLANARENA_EGRESS_PROXY must be http://HOST:PORT") as caught:
         parse_proxy(text)
     assert "s3cret" not in str(caught.value)
+
+
+def test_the_operator_s_own_models_are_called_directly_and_nothing_else_at_their_address(monkeypatch, through):
+    with server({"ok": True}) as upstream, connect_proxy() as proxy:
+        port = httpx.URL(upstream.url).port
+        through(proxy)
+        base = f"http://127.0.0.1:{port}/v1"
+        with pytest.raises(EgressRefusedError, match="private"):
+            check_url(url=base, allow_private=False)
+        monkeypatch.setenv("PLANARENA_OWN_MODELS", f"https://llm.example/v1, {base}/")
+        check_url(url=base, allow_private=False)
+        check_url(url=f"{base}/chat/completions", allow_private=False)
+        for other in ("/v1x", "/metrics", "/", "/v1/../metrics"):
+            with pytest.raises(EgressRefusedError, match="private"):
+                check_url(url=f"http://127.0.0.1:{port}{other}", allow_private=False)
+        with ssrf_guard.egress_client(allow_private=False, timeout=httpx.Timeout(5)) as client:
+            assert client.post(f"{base}/chat/completions").status_code == 200
+            with pytest.raises(EgressRefusedError, match="private"):
+                client.post(f"http://127.0.0.1:{port + 1}/v1")
+    assert proxy.asked == []
+
+
+def test_asynchronous_clients_call_the_operator_s_own_models_directly_too(monkeypatch, through):
+    async def post(url: str) -> int:
+        timeout = httpx.Timeout(5)
+        async with ssrf_guard.async_egress_client(allow_private=False, timeout=timeout, connections=1) as client:
+            return (await client.post(url)).status_code
+
+    with server({"ok": True}) as upstream, connect_proxy() as proxy:
+        through(proxy)
+        monkeypatch.setenv("PLANARENA_OWN_MODELS", upstream.url)
+        assert asyncio.run(post(upstream.url)) == 200
+    assert proxy.asked == []
+
+
+@pytest.mark.parametrize(
+    "text", ["llm:8000/v1", "ftp://llm/v1", "http://", "http://u:s@llm/v1", "http://llm/v1?a=b", "http://llm:x/v1",
+             "http://llm/a/../v1"],
+)  # fmt: skip
+def test_an_address_of_an_own_model_that_cannot_be_used_is_an_error(text):
+    with pytest.raises(EgressPolicyError, match="PLANARENA_OWN_MODELS: "):
+        parse_own_models(text)

@@ -140,7 +140,7 @@ class FakeCluster:
 
 
 class FakeKeda:
-    """ScaledObjects with one trigger `metrics-api` change Deployments' replicas, at every tick of the cluster.
+    """ScaledObjects with one trigger (`metrics-api`, `prometheus`) change Deployments' replicas at every tick.
 
     Active while the value is above 0: then as many replicas as the value divided by the target, and down only after
     the HPA's five minutes; inactive: to the minimum after the cool-down period. A value that cannot be read changes
@@ -165,15 +165,20 @@ class FakeKeda:
     def _scale(self, scaled: Json) -> None:
         spec = scaled["spec"]
         (trigger,) = spec["triggers"]
-        assert trigger["type"] == "metrics-api", trigger
+        metadata = trigger["metadata"]
+        # A query's sum is taken for the field of a document at the server's address.
+        place, field, target = {
+            "metrics-api": ("url", "valueLocation", "targetValue"),
+            "prometheus": ("serverAddress", "query", "threshold"),
+        }[trigger["type"]]
         try:
-            value = float(self._fetch(trigger["metadata"]["url"])[trigger["metadata"]["valueLocation"]])
+            value = float(self._fetch(metadata[place])[metadata[field]])
         except OSError as error:
             self._say(scaled, ready=False, message=f"error fetching metrics: {error}")
             return
         self._say(scaled, ready=True, message="ScaledObject is defined correctly and is ready for scaling")
-        target, least, most = float(trigger["metadata"]["targetValue"]), spec.get("minReplicaCount", 0), 100
-        wanted = min(spec.get("maxReplicaCount", most), max(least, math.ceil(value / target)))
+        least, most = spec.get("minReplicaCount", 0), 100
+        wanted = min(spec.get("maxReplicaCount", most), max(least, math.ceil(value / float(metadata[target]))))
         name, now = spec["scaleTargetRef"]["name"], self._cluster.now
         after = _DOWN_AFTER if wanted else timedelta(seconds=spec.get("cooldownPeriod", 300))
         recent = [(at, count) for at, count in self._wanted.get(name, []) if now - at < after]

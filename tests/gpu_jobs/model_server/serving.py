@@ -5,14 +5,14 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from evaluator.sandbox.isolation.address import Address, parse_address
 from gpu_jobs.model_server.isolation.confinement import Layer
 from gpu_jobs.model_server.isolation.sandbox import Sandbox
 from gpu_jobs.model_server.remote import greeted
-from gpu_jobs.model_server.serving import Engine, serve_one
+from gpu_jobs.model_server.serving import serve_one
 from tests.processes import free_port
 
 CHILD = """
@@ -47,56 +47,10 @@ def process_serving(folder: Path, *, listen: str = "", most: str = "1GB", argume
         process.wait()
 
 
-def engine_of(control: Path) -> Engine:
-    """An engine whose container is `engine_loop`."""
-    return Engine(control, look_seconds=0.02, noticed_seconds=0.3)
-
-
 @contextmanager
-def engine_loop(control: Path, *, engine=lambda: nullcontext(), crashes: int = 0):
-    """What the engine's container does in a shell. Yields how often the engine was started.
-
-    Args:
-        engine: a context in which it serves.
-        crashes: so often it ends by itself at once.
-    """
-    serve, running = control / "serve", control / "running"
-    control.mkdir(exist_ok=True)
-    stop, starts = threading.Event(), []
-
-    def run() -> None:
-        while not stop.is_set():
-            if not serve.exists():
-                stop.wait(0.02)
-                continue
-            running.touch()
-            starts.append(time.monotonic())
-            if len(starts) > crashes:
-                with engine():
-                    while serve.exists() and not stop.is_set():
-                        stop.wait(0.02)
-            else:
-                # For as long as the model server needs to see it.
-                stop.wait(0.2)
-            serve.unlink(missing_ok=True)
-            running.unlink()
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
-        yield starts
-    finally:
-        stop.set()
-        thread.join(10)
-
-
-@contextmanager
-def thread_serving(folder: Path, *, child: str | None = None, most_bytes: int = 1 << 20):
-    """The supervisor in a thread of this process, with a child of the test's, or an engine that does nothing."""
-    control = folder.with_name(f"{folder.name}-control")
-    runs = engine_of(control)
-    if child is not None:
-        runs = Sandbox(layers=frozenset({Layer.LIMITS}), program=("-c", CHILD + child))
+def thread_serving(folder: Path, *, child: str = "", most_bytes: int = 1 << 20):
+    """The supervisor in a thread of this process, with a child of the test's."""
+    sandbox = Sandbox(layers=frozenset({Layer.LIMITS}), program=("-c", CHILD + child))
     address = Address(host="127.0.0.1", port=0)
     listener = address.listening()
     port = listener.getsockname()[1]
@@ -105,14 +59,13 @@ def thread_serving(folder: Path, *, child: str | None = None, most_bytes: int = 
     def run() -> None:
         with suppress(OSError):
             exits.append(
-                serve_one(listener, folder=folder, device="cpu", most_bytes=most_bytes, runs=runs)
+                serve_one(listener, folder=folder, device="cpu", most_bytes=most_bytes, sandbox=sandbox)
             )  # fmt: skip
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
     try:
-        with engine_loop(control):
-            yield Address(host="127.0.0.1", port=port), exits, thread
+        yield Address(host="127.0.0.1", port=port), exits, thread
     finally:
         with suppress(OSError):
             listener.shutdown(socket.SHUT_RDWR)

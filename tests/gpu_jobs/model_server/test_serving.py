@@ -105,7 +105,7 @@ def test_a_server_that_is_told_to_stop_finishes_with_its_worker_first(model_fold
             greeted(address)
 
 
-def test_an_engine_gets_the_files_as_they_were_sent_for_as_long_as_the_worker_stays(small_folder, tmp_path):
+def test_the_files_are_there_as_they_were_sent_for_as_long_as_the_worker_stays(small_folder, tmp_path):
     inbox = tmp_path / "inbox"
     with thread_serving(inbox, most_bytes=6_000_000) as (address, exits, thread):
         opener = opener_of(address)

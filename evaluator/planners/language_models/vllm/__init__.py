@@ -1,1 +1,0 @@
-"""Language models behind a vLLM server."""
