@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import ValidationError
 
+from evaluator.client.gating import Gated, TaskChange
 from evaluator.core.suites.base import Column, Suite
+from evaluator.core.suites.registry import suite_of
 from evaluator.scoring.board_agreement import RowFigures, headroom
 from evaluator.scoring.board_sentences import RankedRow, headroom_in_words, plain, sentences, single
 from evaluator.scoring.metrics.undecided import ranged
+from evaluator.scoring.regression import PairedDifference, judge
+from evaluator.scoring.task_comparison import compare, scores_of, task_differences
 
 if TYPE_CHECKING:
     from evaluator.core.records import ResultRecord
@@ -82,7 +86,7 @@ def read_report(file: Path, *, suite: Suite) -> ComparedReport:
         document = json.loads(file.read_bytes())
     except OSError as error:
         raise ReportError(f"{file} cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ReportError(f"{file} is not JSON") from None
     try:
         report = ComparedReport.of(document if isinstance(document, dict) else {})
@@ -94,6 +98,71 @@ def read_report(file: Path, *, suite: Suite) -> ComparedReport:
         what = f"is about the suite {other}" if other != suite.slug else f"is about another version of {suite.slug}"
         raise ReportError(f"{file} {what}: evaluate its planner again to compare")
     return report
+
+
+def gated_reports(*, candidate: Path, baseline: Path, metric: str, max_regression: float) -> Gated:
+    """The verdict on two reports of `planarena evaluate`.
+
+    Args:
+        candidate: a report.
+        baseline: a report under the same conditions.
+        metric: key of the metric; empty: the one that boards rank by.
+        max_regression: by how much the candidate may be worse.
+
+    Raises:
+        ReportError: one cannot be read, or they cannot be compared.
+    """
+    suite = _suite_of(candidate)
+    own, other = read_report(candidate, suite=suite), read_report(baseline, suite=suite)
+    check_conditions(own.document, {str(baseline): other})
+    columns = {column.key: column for column in suite.metrics if not column.weights}
+    key = metric or next(column.key for column in suite.metrics if column.primary)
+    if key not in columns:
+        raise ReportError(f"{suite.slug} has no metric {key!r} with a value for each task; it has {', '.join(columns)}")
+    column = columns[key]
+    runs = [{score.task: score for score in report.scores()} for report in (other, own)]
+    tasks = [task.key for task in suite.tasks if any(task.key in run for run in runs)]
+    scores = [
+        scores_of(metrics=[column], tasks=tasks, results=run, is_deterministic=_alike(report))
+        for run, report in zip(runs, (other, own), strict=True)
+    ]
+    metrics = {task: run[task].metric for run in runs for task in run}
+    (pair,) = compare(metrics=[column], scores=scores, strata=[metrics[task] for task in tasks])
+    found = pair.of(key)
+    if found is None:
+        raise ReportError(f"{candidate} and {baseline} have no task in common with a value of {column.label}")
+    difference = PairedDifference(
+        mean=found.difference.mean, low=found.difference.low, high=found.difference.high, p_value=found.p_value,
+        tasks=found.difference.count, wins=found.wins, losses=found.losses, undecided=found.undecided,
+        higher_is_better=column.higher_is_better, method=column.interval,
+        samples=max((len(score.samples) for score in runs[1].values()), default=1) or 1,
+    )  # fmt: skip
+    fixed, broken = (
+        [
+            TaskChange(tasks[task.index], before, after)
+            for task in task_differences(metric=column, scores=scores)
+            for before, after in [task.values]
+            if task.winner == winner and before is not None and after is not None
+        ]
+        for winner in "10"
+    )
+    return Gated(
+        suite=suite.slug, candidate=own.name, baseline=other.name, metric=key, difference=difference, fixed=fixed,
+        broken=broken, judgement=judge(difference, max_regression=max_regression, label=column.label),
+    )  # fmt: skip
+
+
+def _suite_of(file: Path) -> Suite:
+    try:
+        return suite_of(str(json.loads(file.read_bytes())["suite"]["slug"]))
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ReportError(f"{file} names no known suite: {error}") from None
+
+
+def _alike(report: ComparedReport) -> bool | None:
+    from evaluator.scoring.uncertainty import is_deterministic
+
+    return is_deterministic(report.document["runs"].get("report")) if report.document.get("runs") else None
 
 
 def check_conditions(own: Mapping[str, Any], others: Mapping[str, ComparedReport]) -> None:

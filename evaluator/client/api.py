@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import quote
 
@@ -20,6 +20,7 @@ from evaluator.client.shapes import (
     TABLE_FORMS,
     Causes,
     Checkpoint,
+    Comparison,
     EndpointTrial,
     Evaluation,
     NewSubmission,
@@ -233,6 +234,25 @@ class Client:
         """Why its tasks are below the gold score, the most frequent cause first."""
         return _shaped(Causes, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/causes/")))
 
+    def compare(self, *, baseline: str, candidate: str, metric: str = "") -> Comparison:
+        """Two evaluations of the same suite version and conditions, task by task.
+
+        Args:
+            baseline: id of an evaluation.
+            candidate: id of the evaluation that is compared with it.
+            metric: key of the metric of the tasks; empty: the one that the board ranks by.
+
+        Raises:
+            RefusedError: they cannot be compared, or the suite has no such metric.
+        """
+        parameters = {"e": [baseline, candidate], **({"metric": metric} if metric else {})}
+        return _shaped(Comparison, _json(self._call("GET", "compare/", params=parameters)))
+
+    def evaluations_of(self, *, planner: int, suite: str, version: str) -> list[Evaluation]:
+        """The evaluations of a version of a planner on a suite, the newest first."""
+        parameters = {"planner": str(planner), "suite": suite, "version": version}
+        return [_shaped(Evaluation, row) for row in self._rows("evaluations/", parameters=parameters)]
+
     def try_endpoint(self, planner: PlannerEntry, *, suite: str = "") -> EndpointTrial:
         """Have the site call an endpoint or a chat endpoint once, as a worker would. Submits nothing.
 
@@ -335,8 +355,8 @@ class Client:
         )
         return _shaped(Checkpoint, _json(answer)).digest
 
-    def _rows(self, path: str) -> Iterator[object]:
-        parameters: dict[str, str] = {"page_size": str(_ROWS_PER_PAGE)}
+    def _rows(self, path: str, *, parameters: Mapping[str, str] = MappingProxyType({})) -> Iterator[object]:
+        parameters = {**parameters, "page_size": str(_ROWS_PER_PAGE)}
         while True:
             page = _shaped(_Page, _json(self._call("GET", path, params=parameters)))
             yield from page.results

@@ -147,6 +147,15 @@ def write_file(path: Path, data: bytes) -> None:
     _write(path, data, mode="w")
 
 
+def append_text(path: Path, text: str) -> None:
+    """Append to a file, and create its folder if it does not exist.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
+    _write(path, text, mode="a")
+
+
 def _write(path: Path, text: str | bytes, *, mode: Literal["w", "a"] = "w") -> None:
     data = text.encode() if isinstance(text, str) else text
     try:

@@ -152,23 +152,23 @@ def markdown(
     for evaluation in evaluations:
         lines += ["", *_of_evaluation(evaluation, suites=suites)]
         if evaluation.id in causes:
-            lines += ["", *(f"- {_escaped(line)}" for line in causes[evaluation.id].explanation[: MOST_CAUSES + 1])]
+            lines += ["", *(f"- {escaped(line)}" for line in causes[evaluation.id].explanation[: MOST_CAUSES + 1])]
         lines += _faults(results.get(evaluation.id, ()))
     return "\n".join(lines).strip() + "\n\n"
 
 
 def _of_verdict(verdict: Verdict) -> list[str]:
     said = verdict.code.name.lower().replace("_", " ")
-    return [f"## PlanArena: {said}", "", *(f"- {_escaped(sentence)}" for sentence in verdict.sentences)]
+    return [f"## PlanArena: {said}", "", *(f"- {escaped(sentence)}" for sentence in verdict.sentences)]
 
 
 def _of_evaluation(evaluation: Evaluation, *, suites: Suites) -> Iterator[str]:
-    name = _escaped(evaluation.planner_name or "planner")
-    link = f"[{_escaped(evaluation.suite)}]({evaluation.url})" if _is_address(evaluation.url) else evaluation.suite
-    yield f"### {name} on {link}: {_escaped(evaluation.state)}"
+    name = escaped(evaluation.planner_name or "planner")
+    link = f"[{escaped(evaluation.suite)}]({evaluation.url})" if is_address(evaluation.url) else evaluation.suite
+    yield f"### {name} on {link}: {escaped(evaluation.state)}"
     yield ""
     if evaluation.reason_text:
-        yield from (_escaped(evaluation.reason_text), "")
+        yield from (escaped(evaluation.reason_text), "")
     found = evaluation.summary.metrics if evaluation.summary else {}
     if found:
         yield from ("| metric | mean | 95 % interval | tasks |", "|---|---|---|---|")
@@ -176,11 +176,11 @@ def _of_evaluation(evaluation: Evaluation, *, suites: Suites) -> Iterator[str]:
     for key in ordered(found, suite=suite):
         measured = found[key]
         mean, interval = ("not measured", "") if measured is None else in_words(measured)
-        label = _escaped(label_of(key, suite=suite))
+        label = escaped(label_of(key, suite=suite))
         yield f"| {label} | {mean} | {interval} | {0 if measured is None else measured.tasks} |"
     reading = Reading.from_json(evaluation.summary.reading) if evaluation.summary else None
     if reading is not None and reading.sentences:
-        yield from ("", _escaped(" ".join(reading.sentences)))
+        yield from ("", escaped(" ".join(reading.sentences)))
 
 
 def _faults(rows: Sequence[TaskRow]) -> list[str]:
@@ -189,18 +189,18 @@ def _faults(rows: Sequence[TaskRow]) -> list[str]:
         return []
     lines = ["", "| task | outcome | reason |", "|---|---|---|"]
     lines += [
-        f"| {_escaped(row.task)} | {_escaped(row.outcome)} | {_escaped(row.reason_text)} |"
-        for row in faults[:MOST_TASKS]
+        f"| {escaped(row.task)} | {escaped(row.outcome)} | {escaped(row.reason_text)} |" for row in faults[:MOST_TASKS]
     ]
     if len(faults) > MOST_TASKS:
         lines += ["", f"and {len(faults) - MOST_TASKS} more tasks without a score"]
     return lines
 
 
-def _is_address(text: str) -> bool:
-    return re.fullmatch(r"https?://[\w.:/-]+", text) is not None
+def is_address(text: str) -> bool:
+    """Whether a text is an address that Markdown may link to."""
+    return re.fullmatch(r"https?://[\w.:/?&=-]+", text) is not None
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """The text in one line, as Markdown that shows it as it is."""
     return _MARKUP.sub(r"\\\1", html.escape(" ".join(text.split()), quote=False))

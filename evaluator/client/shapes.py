@@ -210,6 +210,10 @@ class Evaluation(_Answer):
     suite: str
     planner: Any = None
     """As the API describes planners."""
+    version: str = ""
+    """The submitter's name for the planner's version; empty from older sites."""
+    samples: int = 1
+    """Scenes of each executed task."""
     state: str
     reason: str = ""
     reason_text: str = ""
@@ -227,6 +231,12 @@ class Evaluation(_Answer):
     def planner_name(self) -> str:
         """What boards call the planner; empty if the site does not say."""
         return str(self.planner.get("name", "")) if isinstance(self.planner, dict) else ""
+
+    @property
+    def planner_id(self) -> int | None:
+        """Id of the planner; None if the site does not say."""
+        found = self.planner.get("id") if isinstance(self.planner, dict) else None
+        return found if isinstance(found, int) else None
 
     @property
     def final(self) -> bool:
@@ -248,6 +258,46 @@ class Submission(_Answer):
     evaluations: list[Evaluation]
     replayed: bool = False
     """Whether an earlier call with the same key made it."""
+
+
+class ComparedMetric(_Answer):
+    """A metric of an evaluation against the first, over the tasks for which both have a value."""
+
+    metric: str
+    higher_is_better: bool = True
+    tasks: int
+    difference: float
+    low: float | None = None
+    high: float | None = None
+    p_value: float | None = None
+    wins: int
+    losses: int
+    ties: int
+    undecided: int = 0
+
+
+class ComparedPair(_Answer):
+    """An evaluation against the first."""
+
+    metrics: list[ComparedMetric]
+
+
+class DifferingTask(_Answer):
+    """A task with the value of each compared evaluation."""
+
+    task: str
+    values: list[float | None]
+    winner: int | None = None
+    """Index of the single best evaluation; None if there is none, or if it depends on undecided verdicts."""
+
+
+class Comparison(_Answer):
+    """Evaluations compared task by task; all others against the first."""
+
+    metric: str
+    comparisons: list[ComparedPair]
+    tasks: list[DifferingTask] = []
+    """Those that differ most; none while hidden data are secret."""
 
 
 class Finding(_Answer):

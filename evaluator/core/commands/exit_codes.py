@@ -18,5 +18,7 @@ class ExitCode(IntEnum):
     INFRASTRUCTURE = 4
     """Not measured, and not by the planner's fault: the site or a model could not be reached, some tasks failed for
     other reasons, the quota is used up, or somebody cancelled."""
+    UNDECIDED = 5
+    """`gate`: the tasks are too few to tell whether the planner has become worse."""
     INTERRUPTED = 130
     """Ctrl-C. Standard error says what was kept, and where."""

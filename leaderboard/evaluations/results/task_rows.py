@@ -15,6 +15,7 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.core.transcripts import EpisodeSummary
 from evaluator.scoring.causes.sentences import mistake_key
 from evaluator.scoring.causes.taxonomy import Finding
+from evaluator.scoring.task_comparison import PENDING
 from leaderboard.evaluations.causes import WHY, main_finding, place_of_cause, why, words_of_cause
 from leaderboard.evaluations.results.figures import OUTCOMES, Mark, badge_of, good_marks, marks, never_ran
 from leaderboard.evaluations.results.filters import Facet, Filter, Index, Sort, chosen_of, in_words, sort_by, written
@@ -23,7 +24,6 @@ from leaderboard.evaluations.results.filters import select as select_rows
 from leaderboard.evaluations.withheld import Withheld
 
 FAULTS = frozenset({"planner_fault", "infra_fault"})
-PENDING = "pending"
 YES_NO = {True: "yes", False: "no"}
 FIRST, INDICATORS = "first", "indicators"
 """Sections of the form; all other facets are in the section that can be collapsed."""

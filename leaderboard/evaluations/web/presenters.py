@@ -13,6 +13,7 @@ from evaluator.scoring.causes.costs import Costs
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.undecided import ranged
 from evaluator.scoring.readability import Reading
+from evaluator.scoring.task_comparison import PENDING
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.causes import CauseBars, cause_bars
 from leaderboard.evaluations.results.breakdowns import (
@@ -31,7 +32,6 @@ from leaderboard.evaluations.results.filters import Filter
 from leaderboard.evaluations.results.task_rows import (
     FIRST,
     INDICATORS,
-    PENDING,
     Selection,
     TaskRow,
     Tasks,

@@ -15,13 +15,13 @@ from django.views.decorators.http import require_safe
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.base import Panel
+from evaluator.scoring.task_comparison import PENDING
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.services import latest_snapshot
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.evaluations.models import Evaluation, TaskResult
 from leaderboard.evaluations.results.figures import badge_of
 from leaderboard.evaluations.results.objects import read_record, server_store
-from leaderboard.evaluations.results.task_rows import PENDING
 from leaderboard.evaluations.visibility import Reader, check_tasks, not_shared, withheld_from
 from leaderboard.evaluations.web.compare.services import (
     LETTERS,

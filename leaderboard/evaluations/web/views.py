@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from evaluator.scoring.task_comparison import PENDING
 from leaderboard.boards.contents import content_of
 from leaderboard.boards.ranking import margins_in_words
 from leaderboard.catalog.hidden_data import PlannerLimitError, when_public
@@ -20,7 +21,6 @@ from leaderboard.evaluations import states
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult, Visibility
 from leaderboard.evaluations.results.figures import badge_of, never_ran
 from leaderboard.evaluations.results.stored_rows import tasks_of
-from leaderboard.evaluations.results.task_rows import PENDING
 from leaderboard.evaluations.results.task_scores import with_results_version
 from leaderboard.evaluations.visibility import (
     RELATED,

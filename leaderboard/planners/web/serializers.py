@@ -87,7 +87,7 @@ OF_OWNER = frozenset({"header", *(field.name for field in FIELDS if field.seen_b
 
 @example({
     **{field.name: _ENTERED.get(field.name, field.default) for field in FIELDS if field.is_kept},
-    "kind": _ENTERED["kind"], "roles": {}, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "",
+    "id": 12, "kind": _ENTERED["kind"], "roles": {}, "owner": "ada", "commit": "", "weights_bytes": None, "licence": "",
     "header": {"name": HEADER_NAME.example, "ends_in": "ab12"},
 }, may_lack=OF_OWNER)  # fmt: skip
 class PlannerOutput(serializers.ModelSerializer[Planner]):
@@ -106,8 +106,8 @@ class PlannerOutput(serializers.ModelSerializer[Planner]):
     class Meta:
         model = Planner
         fields = [
-            "kind", *(field.name for field in FIELDS if field.is_kept), "header", "commit", "weights_bytes", "licence",
-            "owner",
+            "id", "kind", *(field.name for field in FIELDS if field.is_kept), "header", "commit", "weights_bytes",
+            "licence", "owner",
         ]  # fmt: skip
         read_only_fields = fields
 

@@ -84,19 +84,25 @@ _EVALUATIONS = (
     Parameter("suite", one_of(suite_slugs)),
     Parameter("state", one_of(EvaluationState.values)),
     Parameter("planner", whole_number),
+    Parameter("version", str),
     Parameter("mine", is_yes),
 )
 
 
 def filter_evaluations(evaluations: QuerySet[Evaluation], *, parameters: Any, reader: Reader) -> QuerySet[Evaluation]:
-    """Apply the filters of a query string: `suite`, `state`, `planner`, `id` as a prefix of the id of an evaluation or
-    a submission, and `mine=1` for evaluations that the reader may act on.
+    """Apply the filters of a query string: `suite`, `state`, `planner`, `version`, `id` as a prefix of the id of an
+    evaluation or a submission, and `mine=1` for evaluations that the reader may act on.
 
     Raises:
         FieldErrors: a parameter has an invalid value.
     """
     values = read(parameters=parameters, declared=_EVALUATIONS).checked()
-    columns = {"suite": "suite__slug", "state": "state", "planner": "submission__planner"}
+    columns = {
+        "suite": "suite__slug",
+        "state": "state",
+        "planner": "submission__planner",
+        "version": "submission__version",
+    }
     evaluations = evaluations.filter(**{column: values[name] for name, column in columns.items() if values[name] != ""})
     if digits := values["id"]:
         evaluations = evaluations.filter(_begins("pk", digits=digits) | _begins("submission", digits=digits))
@@ -109,7 +115,8 @@ def filter_evaluations(evaluations: QuerySet[Evaluation], *, parameters: Any, re
 @example({
     "id": EVALUATION_ID, "submission": SUBMISSION_ID, "suite": EXAMPLE_SUITE, "suite_version": "1",
     "suite_digest": DIGEST, **CONDITIONS_EXAMPLE,
-    "planner": example_of(PlannerOutput), "state": "completed", "state_label": "Completed", "final": True,
+    "planner": example_of(PlannerOutput), "version": "3f2a91c", "state": "completed",
+    "state_label": "Completed", "final": True,
     "reason": "published", "reason_text": "Completed and published.", "state_since": LATER, "tasks_total": 185,
     "tasks_not_run": 14, "done": 185, "summary": SUMMARY, "provenance": {"suite_digest": DIGEST, "workers": []},
     "created": WHEN, "finished": LATER, "own_worker": False,
@@ -127,6 +134,9 @@ class EvaluationOutput(ConditionsOutput, ModelOutput[Evaluation]):
     planner = PlannerOutput(source="submission.planner")
     state_label = serializers.CharField(source="get_state_display")
     final = serializers.SerializerMethodField()
+    version = serializers.CharField(
+        source="submission.version", help_text="The submitter's name for the planner's version, such as a commit."
+    )
     own_worker = serializers.SerializerMethodField(
         help_text="Whether a self-hosted worker measured it. Such results are ranked once they are verified."
     )
@@ -166,7 +176,7 @@ class EvaluationOutput(ConditionsOutput, ModelOutput[Evaluation]):
         model = Evaluation
         fields = [
             "id", "submission", "suite", "suite_version", "suite_digest", *CONDITION_FIELDS,
-            "planner", "state", "state_label", "final", "reason", "reason_text",
+            "planner", "version", "state", "state_label", "final", "reason", "reason_text",
             "state_since",
             "tasks_total", "tasks_not_run", "done", "summary", "provenance", "created", "finished",
             "own_worker", "verified", "verifies", "member_of", "is_further_run", "perturbation", "repetition",
@@ -269,6 +279,7 @@ class EvaluationsView(Selected, ListView[Evaluation]):
         OpenApiParameter("suite", str, description="Slug of a suite."),
         OpenApiParameter("state", str, enum=EvaluationState.values),
         OpenApiParameter("planner", int, description="Id of a planner."),
+        OpenApiParameter("version", str, description="Version of the planner, as its submitter named it."),
         OpenApiParameter("id", str, description="Prefix of the id of the evaluation or of its submission."),
         OpenApiParameter("mine", bool, description="Only evaluations of the caller and their teams."),
     ]

@@ -12,9 +12,10 @@ from rest_framework.response import Response
 from evaluator.core.suites.hidden import LEAST_SHOWN
 from evaluator.scoring.causes.taxonomy import Cause
 from evaluator.scoring.metrics.statistics import NEEDED
+from evaluator.scoring.task_comparison import NOBODY, task_differences
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import not_shared, withholds_tasks
-from leaderboard.evaluations.web.compare.comparing import by_group, cause_table, task_differences
+from leaderboard.evaluations.web.compare.comparing import by_group, cause_table
 from leaderboard.evaluations.web.compare.presenters import chosen_metric, verdicts
 from leaderboard.evaluations.web.compare.services import (
     Comparison,
@@ -112,6 +113,11 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
         child=serializers.FloatField(allow_null=True), help_text="In the order of `evaluations`."
     )
     spread = serializers.FloatField(help_text="Largest value minus smallest.")
+    winner = serializers.IntegerField(
+        allow_null=True,
+        help_text="Index of the single best of `evaluations`; null if there is none, if it depends on undecided "
+        "verdicts of the judge, and for sizes.",
+    )
 
 
 @example({
@@ -137,7 +143,7 @@ class DifferingTaskOutput(serializers.Serializer[Any]):
             "causes": [{"cause": "wrong_tool", "tasks": 12, "first": 31, "both": 10, "difference": -19}],
         }
     ],
-    "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93}], "differing": 65,
+    "tasks": [{"task": "14", "values": [0.0, 0.93], "spread": 0.93, "winner": 1}], "differing": 65,
 })  # fmt: skip
 class ComparisonOutput(serializers.Serializer[Any]):
     """Two to six evaluations compared task by task."""
@@ -227,7 +233,12 @@ def _output(*, evaluations: list[Evaluation], comparison: Comparison, key: str, 
             for number, pair in enumerate(comparison.pairs)
         ],
         "tasks": [
-            {"task": comparison.tasks[task.index].key, "values": task.values, "spread": task.spread}
+            {
+                "task": comparison.tasks[task.index].key,
+                "values": task.values,
+                "spread": task.spread,
+                "winner": None if task.winner == NOBODY else int(task.winner),
+            }
             for task in ([] if withheld else differing[:MOST_TASKS])
         ],
         "differing": len(differing),

@@ -7,13 +7,13 @@ from uuid import UUID
 from django.db.models import Q
 
 from evaluator.core.suites.registry import whole_plans_of
+from evaluator.scoring.task_comparison import MetricDifference, Scores, compare, scores_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.evaluations.results.stored_rows import facts_of
 from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.results.task_scores import packed_scores
 from leaderboard.evaluations.visibility import on_boards
-from leaderboard.evaluations.web.compare.comparing import MetricDifference, Scores, compare, scores_of
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST = 12
@@ -96,7 +96,7 @@ def _differences(
         pks = [evaluation.pk for evaluation in evaluations]
         packed = packed_scores(evaluations=pks, tasks={pk: (task.key, task.metric) for pk, task in own.items()})
         results = [{by_key[own[task].key].pk: result for task, result in packed[pk].items()} for pk in pks]
-        return [scores_of(metrics=[metric], tasks=tasks, results=result) for result in results]
+        return [scores_of(metrics=[metric], tasks=[task.pk for task in tasks], results=result) for result in results]
 
     whole_scores = scores([whole for whole, _ in pairs], tasks)
     steps_scores = scores([steps for _, steps in pairs], facts_of(steps, shows_gold=False))

@@ -9,6 +9,7 @@ from django.utils.text import Truncator
 from evaluator.core.suites.base import Column, companions
 from evaluator.core.suites.hidden import LEAST_SHOWN
 from evaluator.scoring.metrics.statistics import NEEDED, TOO_FEW
+from evaluator.scoring.task_comparison import NOBODY, MetricDifference, Pair, TaskDifference, task_differences
 from leaderboard.catalog.hidden_data import when_public
 from leaderboard.evaluations.causes import WHY, ordered, place_of_cause, words_of_cause
 from leaderboard.evaluations.models import Evaluation, EvaluationState, TaskResult
@@ -16,15 +17,7 @@ from leaderboard.evaluations.results.figures import figure, score
 from leaderboard.evaluations.results.filters import Facet, Filter, chosen_of, index, select
 from leaderboard.evaluations.results.task_rows import place_of, words_of
 from leaderboard.evaluations.visibility import Reader, withheld_from, withholds_tasks
-from leaderboard.evaluations.web.compare.comparing import (
-    NOBODY,
-    GroupRow,
-    MetricDifference,
-    Pair,
-    TaskDifference,
-    by_group,
-    task_differences,
-)
+from leaderboard.evaluations.web.compare.comparing import GroupRow, by_group
 from leaderboard.evaluations.web.compare.forms import BothForms
 from leaderboard.evaluations.web.compare.services import LETTERS, Comparison
 

@@ -10,6 +10,7 @@ from django.db.models import F, Func, JSONField, Value
 from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import Facet
 from evaluator.scoring.metrics.aggregate import TaskScore
+from evaluator.scoring.task_comparison import Pair, Scores, compare, scores_of
 from evaluator.scoring.uncertainty import is_deterministic
 from leaderboard.boards.models import Snapshot
 from leaderboard.catalog.hidden_data import NAME_OF_DATA, when_public
@@ -21,7 +22,7 @@ from leaderboard.evaluations.results.task_rows import TaskRow
 from leaderboard.evaluations.results.task_scores import causes_version, packed_scores_and_causes
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import RELATED, Reader, sees_gold, shows_parts, visible_runs
-from leaderboard.evaluations.web.compare.comparing import Causes, Pair, Scores, common_facets, compare, scores_of
+from leaderboard.evaluations.web.compare.comparing import Causes, common_facets
 from leaderboard.platform.lru_cache import SharedCache
 
 MOST = 6
@@ -191,8 +192,9 @@ def _comparison(*, pks: Sequence[UUID], suite: Suite, shows_gold: bool) -> Compa
     alike: Mapping[UUID, bool] = {}
     if any(metric.interval is IntervalMethod.FIXED_TASKS for metric in metrics):
         by_task, alike = _with_runs(by_task)
+    places = [task.pk for task in tasks]
     scores = tuple(
-        scores_of(metrics=metrics, tasks=tasks, results=by_task[pk], is_deterministic=alike.get(pk)) for pk in pks
+        scores_of(metrics=metrics, tasks=places, results=by_task[pk], is_deterministic=alike.get(pk)) for pk in pks
     )  # fmt: skip
     return Comparison(
         metrics=metrics,

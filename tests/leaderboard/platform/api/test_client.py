@@ -477,20 +477,20 @@ def test_the_workflow_for_github_is_well_formed_and_its_command_works(environmen
     make_suite(slug="openagi")
     steps = yaml.safe_load((CI / "github-actions.yml").read_text())["jobs"]["evaluate"]["steps"]
     (step,) = [step for step in steps if step["name" if "name" in step else "uses"] == "Evaluate"]
-    named = {"GITHUB_REPOSITORY": "ada/planner", "GITHUB_SHA": "0123456789", "GITHUB_RUN_ID": "7"}
+    named = {"GITHUB_REPOSITORY": "ada/planner", "COMMIT": "0123456789", "GITHUB_RUN_ID": "7"}
     named["GITHUB_STEP_SUMMARY"] = str(tmp_path / "summary.md")
     planner = {
         "PLANNER_URL": "https://example.org/plan",
         "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}",
     }
-    assert set(step["env"]) == {"PLANARENA_URL", "PLANARENA_TOKEN", "PLANNER_URL"}
+    assert set(step["env"]) == {"PLANARENA_URL", "PLANARENA_TOKEN", "PLANNER_URL", "COMMIT"}
     process = start_script(
         ["bash", "-ec", step["run"]], environment={**environment, **named, **planner}, folder=tmp_path
     )
     ended = run_to_its_end()
     said, _ = process.communicate(timeout=100)
     assert process.returncode == 0, said
-    assert ended.submission.planner.name == "planner 0123456"
+    assert (ended.submission.planner.name, ended.submission.version) == ("planner", "0123456789")
     assert (tmp_path / "out.xml").exists()
     assert (tmp_path / "summary.md").read_text().startswith("## PlanArena: passed")
 

@@ -12,16 +12,9 @@ from evaluator.core.suites.base import Column, IntervalMethod
 from evaluator.core.suites.facets import STRUCTURE, Facet
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.statistics import LEAST_UNITS, unseen_share
+from evaluator.scoring.task_comparison import NOBODY, Scores, compare, scores_of, task_differences
 from leaderboard.evaluations.results.task_rows import TaskRow
-from leaderboard.evaluations.web.compare.comparing import (
-    NOBODY,
-    Scores,
-    by_group,
-    common_facets,
-    compare,
-    scores_of,
-    task_differences,
-)
+from leaderboard.evaluations.web.compare.comparing import by_group, common_facets
 
 OVERALL = Column(key="overall", label="Overall", description="", primary=True)
 IR = Column(key="IR", label="IR", description="", higher_is_better=False, indicator=True, fault=1.0)
@@ -51,14 +44,13 @@ def make_result(outcome: Outcome, score: float | None = None, metric: str = "ViT
 def test_undecided_tasks_widen_the_interval_and_weaken_the_test():
     """B is right on 40 tasks of 100 that A does not solve; A is undecided on 30 of these, B on 10 others."""
     column = replace(IR, key="SE", higher_is_better=True, interval=IntervalMethod.WILSON, fault=0.0, undecided="open")
-    tasks = make_tasks(*[()] * 100)
 
     def scores(right: int, doubts: range) -> Scores:
         results = {
             place: make_result(Outcome.SCORED, SE=float(place < right), open=float(place in doubts))
             for place in range(100)
         }
-        return scores_of(metrics=[column], tasks=tasks, results=results)
+        return scores_of(metrics=[column], tasks=range(100), results=results)
 
     first, other = scores(20, range(20, 50)), scores(60, range(60, 70))
     (pair,) = compare(metrics=[column], scores=[first, other])
@@ -195,7 +187,7 @@ def test_a_planners_fault_is_the_worst_of_each_score_has_no_size_and_other_fault
         2: make_result(Outcome.INFRA_FAULT),
     }
     by_kind = [Column(key=name, label=name, description="", metric=name) for name in ("ViT", "BERT")]
-    scores = scores_of(metrics=[OVERALL, IR, STEPS, *by_kind], tasks=make_tasks((), (), (), ()), results=results)
+    scores = scores_of(metrics=[OVERALL, IR, STEPS, *by_kind], tasks=range(4), results=results)
     assert scores.outcomes == ("scored", "planner_fault", "infra_fault", "pending")
     for key, values in {
         "overall": [0.8, 0.0, NAN, NAN],
@@ -216,16 +208,16 @@ FIXED = replace(OVERALL, interval=IntervalMethod.FIXED_TASKS)
 )
 def test_a_difference_on_a_fixed_list_counts_the_runs_of_planners(alike, further, told_apart):
     """B is 0.05 better on each of 40 tasks and 8 scenes. What a further run says is known from 20 of them."""
-    rng, tasks = np.random.default_rng(1), make_tasks(*[("one",)] * 40)
+    rng, tasks = np.random.default_rng(1), range(40)
     noise = rng.normal(0.0, 0.01, (2, 40, 8))
 
     def arranged(number, level):
         results = {
-            task.pk: TaskScore(
-                str(task.pk), "m", Outcome.SCORED, level, samples=tuple(level + noise[number, place]),
-                further=tuple(TaskScore(str(task.pk), "m", Outcome.SCORED, one) for one in further if place < 20),
+            place: TaskScore(
+                str(place), "m", Outcome.SCORED, level, samples=tuple(level + noise[number, place]),
+                further=tuple(TaskScore(str(place), "m", Outcome.SCORED, one) for one in further if place < 20),
             )
-            for place, task in enumerate(tasks)
+            for place in tasks
         }  # fmt: skip
         return scores_of(metrics=[FIXED], tasks=tasks, results=results, is_deterministic=alike)
 
