@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import fsum
 
 from evaluator.core.plans.model import Plan
+from evaluator.episodes.counterparts import COUNTERPART
 from evaluator.execution.engine.jobs import Job, JobResult
 
 RELATIVE = "relative"
@@ -21,8 +22,11 @@ class Pending:
     """None if there is no comparison, or the planner's plan equals the gold plan."""
     is_gold: bool
     """Whether the planner's plan equals the gold plan."""
+    has_counterparts: bool = False
+    """Whether the planner's plan is executed on counterparts of the samples too."""
     own_by_sample: dict[int, JobResult] = field(default_factory=dict)
     gold_by_sample: dict[int, JobResult] = field(default_factory=dict)
+    counterpart_by_sample: dict[int, JobResult] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Plan, *, gold: Plan | None) -> "Pending":
@@ -36,12 +40,19 @@ class Pending:
         return [replace(job, task=job.task + _GOLD, plan=self.gold) for job in own]
 
     def take(self, result: JobResult) -> None:
-        results = self.gold_by_sample if result.job.task.endswith(_GOLD) else self.own_by_sample
+        results = self.own_by_sample
+        if result.job.task.endswith(_GOLD):
+            results = self.gold_by_sample
+        elif result.job.task.endswith(COUNTERPART):
+            results = self.counterpart_by_sample
         results[result.job.sample] = result
 
     def is_complete(self, count: int) -> bool:
         """Whether all jobs on `count` samples have finished."""
-        return len(self.own_by_sample) == count and (self.gold is None or len(self.gold_by_sample) == count)
+        wanted = [self.own_by_sample]
+        wanted += [self.gold_by_sample] if self.gold is not None else []
+        wanted += [self.counterpart_by_sample] if self.has_counterparts else []
+        return all(len(results) == count for results in wanted)
 
     def results(self, count: int) -> list[JobResult]:
         """Results of the planner's plan, in sample order."""
@@ -53,10 +64,14 @@ class Pending:
             return self.results(count)
         return [] if self.gold is None else [self.gold_by_sample[index] for index in range(count)]
 
+    def counterpart_results(self, count: int) -> list[JobResult]:
+        """Results of the planner's plan on the counterparts; empty if there are none."""
+        return [self.counterpart_by_sample[index] for index in range(count)] if self.has_counterparts else []
+
 
 def task_of(job: Job) -> str:
     """Key of the task of a job."""
-    return job.task.removesuffix(_GOLD)
+    return job.task.removesuffix(_GOLD).removesuffix(COUNTERPART)
 
 
 def with_relative(

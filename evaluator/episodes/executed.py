@@ -37,6 +37,7 @@ class Prepared:
     split: str
     judge: "Judge | None" = None
     beside_gold: bool = False
+    counterparts: "SampleSource | None" = None
 
     def evaluator(self, *, listener: "Listener | None" = None) -> "ExecutionEvaluator":
         """The evaluator. Loads torch."""
@@ -45,7 +46,7 @@ class Prepared:
         return ExecutionEvaluator(
             suite=self.suite, profile=self.profile, samples=self.samples, count=self.count, store=self.store,
             device=self.device, memory_budget=self.memory_budget, listener=listener, split=self.split,
-            judge=self.judge, beside_gold=self.beside_gold,
+            judge=self.judge, beside_gold=self.beside_gold, counterparts=self.counterparts,
         )  # fmt: skip
 
 
@@ -60,6 +61,9 @@ class ExecutedPlans:
     """Judges valid plans as well: adds indicators and leaves the score unchanged."""
     beside_gold: bool = False
     """Whether to execute gold plans too, for the indicator `relative`."""
+    counterparts: "Callable[[Setting], SampleSource] | None" = None
+    """Other inputs of the same tasks and samples with the same references: plans are executed on them too, for the
+    indicator `drop`. The digest of `samples` covers them. Step-by-step forms leave them out."""
 
     @property
     def executes(self) -> bool:
@@ -93,6 +97,7 @@ class ExecutedPlans:
         if setting.open_store is None:
             raise SettingError(f"{suite.slug} executes plans, which needs a store for what they make")
         profile, samples = named_profile(setting.profile), self._samples(setting)
+        counterparts = None if self.counterparts is None else self.counterparts(setting)
         try:
             suite_asked = setting.suite_asked(suite)
             store = setting.open_store()
@@ -101,7 +106,7 @@ class ExecutedPlans:
         return Prepared(
             suite=suite_asked, profile=profile, samples=samples, count=setting.samples, store=store,
             device=setting.device, memory_budget=setting.memory_budget, split=setting.split, judge=self.judge,
-            beside_gold=self.beside_gold,
+            beside_gold=self.beside_gold, counterparts=counterparts,
         )  # fmt: skip
 
     def empty_plan(self, *, is_fault: bool) -> str:

@@ -15,6 +15,7 @@ from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite
 from evaluator.core.suites.samples import SampleSource, WithGaps
 from evaluator.episodes.beside_gold import Pending, task_of
+from evaluator.episodes.counterparts import counterpart_jobs
 from evaluator.episodes.judgement import Judge, with_judgement
 from evaluator.episodes.parts import (
     Planned,
@@ -65,6 +66,7 @@ class ExecutionEvaluator:
         split: str = "",
         judge: Judge | None = None,
         beside_gold: bool = False,
+        counterparts: SampleSource | None = None,
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -80,6 +82,7 @@ class ExecutionEvaluator:
         split: name of the samples' split, for reports.
         judge: adds indicators of the plans.
         beside_gold: whether to execute gold plans too, for the indicator `RELATIVE`.
+        counterparts: other inputs of the same tasks and samples, for the indicator `DROP`.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
@@ -91,6 +94,7 @@ class ExecutionEvaluator:
         """The missing data, as a sentence; empty if the data are complete."""
         if self._samples.compares_with_gold and not beside_gold:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
+        self._counterparts = None if counterparts is None else SampleArtefacts(source=counterparts, engine=self.engine)
         self.count, self._split, self._device = count, split, device
         self._judge, self._beside_gold = judge, beside_gold
         self._scoring = ResultScorer(
@@ -195,6 +199,7 @@ class ExecutionEvaluator:
         for item in planned:
             pending = Pending.of(item.plan.plan, gold=item.task.gold if self._beside_gold else None)
             own: list[Job] = []
+            beside: list[Job] = []
             try:
                 for index in range(self.count):
                     resources = self._samples.inputs(task=item.task, index=index)
@@ -202,11 +207,14 @@ class ExecutionEvaluator:
                         # Stored now, because the engine flushes before it returns the first result.
                         self._scoring.stored_references(task=item.task, index=index)
                     own.append(Job(task=item.task.key, sample=index, plan=item.plan.plan, resources=resources))
+                if self._counterparts is not None:
+                    pending.has_counterparts = True
+                    beside = counterpart_jobs(own, task=item.task, samples=self._counterparts)
             except UNREADABLE as error:
                 message = f"The data of this task cannot be read: {type(error).__name__}: {error}."
                 yield faulty(item.record, reason=Reason.INTERNAL_ERROR, message=message)
             else:
-                jobs += own + pending.gold_jobs(own)
+                jobs += own + pending.gold_jobs(own) + beside
                 open_tasks[item.task.key] = (item, pending)
         if self._collected is not None:
             self._collected += jobs
@@ -224,6 +232,8 @@ class ExecutionEvaluator:
                     yield self._score(item=item, pending=pending)
         except Exception:
             self._samples.forget()
+            if self._counterparts is not None:
+                self._counterparts.forget()
             raise
 
     def _score(self, *, item: Planned, pending: Pending) -> ResultRecord:

@@ -17,6 +17,7 @@ from evaluator.core.records import ArtefactReference, SampleResult
 from evaluator.core.suites.base import CLOSED, EXACT, NEAR, Task
 from evaluator.core.values import Artefact, MediaType, Value
 from evaluator.episodes.beside_gold import Pending, with_relative
+from evaluator.episodes.counterparts import with_drop
 from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.execution.engine.jobs import JobResult
 from evaluator.execution.engine.progress import Stopwatch, Work
@@ -143,8 +144,8 @@ class ResultScorer:
         self._missing.update(keys for keys in groups if all(key in self._known_scores for key in keys))
 
     def _groups(self, *, task: Task, pending: Pending) -> Iterator[tuple[str, list[_Pair]]]:
-        """For each answer of a task its metric and the pairs that `scored` looks up, of the plan and of the gold plan;
-        none if a sample failed or references are missing."""
+        """For each answer of a task its metric and the pairs that `scored` looks up, of the plan, the gold plan and the
+        plan on counterparts; none if a sample failed or references are missing."""
         results = pending.results(self._count)
         if any(result.failure is not None for result in results):
             return
@@ -152,7 +153,7 @@ class ResultScorer:
             references = self.references(task=task, results=results, pending=pending)
         except (*UNREADABLE, ObjectDamagedError):
             return
-        for executed in (results, pending.gold_results(self._count)):
+        for executed in (results, pending.gold_results(self._count), pending.counterpart_results(self._count)):
             if any(result.failure is not None for result in executed):
                 continue
             # A plan without steps has no answers. There may be no gold results.
@@ -179,6 +180,36 @@ class ResultScorer:
         Raises:
             Exception: one of `SCORER_FAILURES`.
         """
+        scores = self._scores_of_all(task=task, results=results, references=references)
+        gold: list[float] = []
+        gold_results = pending.gold_results(self._count)
+        if gold_results and all(result.failure is None for result in gold_results):
+            by_answer = self._answer_scores(task=task, results=gold_results, references=references)
+            gold = [sum(answers) / len(answers) for answers in by_answer]
+        counterparts: list[float] = []
+        counterpart_results = pending.counterpart_results(self._count)
+        if counterpart_results and all(result.failure is None for result in counterpart_results):
+            by_answer = self._scores_of_all(task=task, results=counterpart_results, references=references)
+            counterparts = [sum(answers) / len(answers) for answers in by_answer]
+        samples = sample_results(task=task, results=results, references=references, scores=scores)
+        closed = _closed_answers(task=task, samples=samples, value=self._engine.value)
+        own = [sample.score for sample in samples if sample.score is not None]
+        by_sample, relative = with_relative(closed, own=own, gold=gold)
+        by_sample, drop = with_drop(by_sample, own=own, counterparts=counterparts)
+        return Scored(
+            samples=tuple(
+                sample.model_copy(update={"indicators": values})
+                for sample, values in zip(samples, by_sample, strict=True)
+            ),
+            indicators={
+                **{name: fsum(own[name] for own in closed) / len(closed) for name in closed[0]}, **relative, **drop,
+            },
+        )  # fmt: skip
+
+    def _scores_of_all(
+        self, *, task: Task, results: Sequence[JobResult], references: Sequence[Sequence[ArtefactReference]]
+    ) -> list[tuple[float, ...]]:
+        """For each sample, the score of each answer of the task; 0 for samples without answers."""
         answered = [number for number, result in enumerate(results) if result.answers]
         scores = [(0.0,) * len(task.answers) for _ in results]
         answer_scores = self._answer_scores(
@@ -186,22 +217,7 @@ class ResultScorer:
         )
         for number, own_scores in zip(answered, answer_scores, strict=True):
             scores[number] = own_scores
-        gold: list[float] = []
-        gold_results = pending.gold_results(self._count)
-        if gold_results and all(result.failure is None for result in gold_results):
-            by_answer = self._answer_scores(task=task, results=gold_results, references=references)
-            gold = [sum(answers) / len(answers) for answers in by_answer]
-        samples = sample_results(task=task, results=results, references=references, scores=scores)
-        closed = _closed_answers(task=task, samples=samples, value=self._engine.value)
-        own = [sample.score for sample in samples if sample.score is not None]
-        by_sample, relative = with_relative(closed, own=own, gold=gold)
-        return Scored(
-            samples=tuple(
-                sample.model_copy(update={"indicators": values})
-                for sample, values in zip(samples, by_sample, strict=True)
-            ),
-            indicators={**{name: fsum(own[name] for own in closed) / len(closed) for name in closed[0]}, **relative},
-        )
+        return scores
 
     def _answer_scores(
         self, *, task: Task, results: Sequence[JobResult], references: Sequence[Sequence[ArtefactReference]]

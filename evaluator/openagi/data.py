@@ -191,7 +191,7 @@ def sample_source(*, profile: str, split: str, hidden_seed: str | None = None, d
     if data is not None:
         raise ValueError(f"profile {profile} brings its own data; --data {data} is for the profile paper")
     # The tasks of this suite have what the miniature world reads off a task (`SampleTask`).
-    return cast(SampleSource, _SharingSamples(split=split, hidden_seed=hidden_seed if split == "hidden" else None))
+    return cast(SampleSource, SharingSamples(split=split, hidden_seed=hidden_seed if split == "hidden" else None))
 
 
 def _paper_source(*, split: str, data: str | None) -> SampleSource:
@@ -211,7 +211,7 @@ def _paper_source(*, split: str, data: str | None) -> SampleSource:
     raise ValueError(f"--data is folder:PATH, hub, or hub:PATH, not {data!r}")
 
 
-class _SharingSamples(LilliputSamples):
+class SharingSamples(LilliputSamples):
     """Says which tasks have the same data: the samples depend on nothing but what `SampleTask` names."""
 
     def inputs_key(self, *, task: SampleTask) -> str:

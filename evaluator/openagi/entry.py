@@ -8,6 +8,7 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.episodes.turns.interactive import step_by_step
 from evaluator.openagi.season.suite import ENTRY as GENERATED
+from evaluator.openagi.shifted.suite import ENTRY as SHIFTED
 from evaluator.openagi.suite import openagi_suite
 
 if TYPE_CHECKING:
@@ -26,5 +27,5 @@ def _samples(setting: Setting) -> "SampleSource":
 _OPENAGI = Entry(slug="openagi", build=openagi_suite, episode=ExecutedPlans(samples=_samples), catalogue=OPENAGI.name)
 
 PUBLISHED = (2023, 4, 10)
-SUITES = (_OPENAGI, step_by_step(_OPENAGI, caption="Image Captioning"), GENERATED)
+SUITES = (_OPENAGI, step_by_step(_OPENAGI, caption="Image Captioning"), GENERATED, SHIFTED)
 STRATEGIES = ("evaluator.openagi.strategies",)

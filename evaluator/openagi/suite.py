@@ -94,23 +94,25 @@ def openagi_suite() -> Suite:
         description="185 requests that need one to seven expert models, on degraded images and masked texts.",
         metrics=(*COLUMNS, PAPERS_OVERALL, EXACT_PLAN, NEAR_PLAN, closed_column(tasks)), catalogue=OPENAGI,
         tasks=tasks, conditions=Conditions(experts=True, samples=True, splits=("public", "validation", HIDDEN)),
-        training_splits=("validation",), panels=(Panel.SCORES, Panel.ARTEFACTS), facets=FACETS, reworded=_reworded,
-        hidden_requests=_hidden_requests,
+        training_splits=("validation",), panels=(Panel.SCORES, Panel.ARTEFACTS), facets=FACETS, reworded=reworded,
+        hidden_requests=hidden_requests,
     )  # fmt: skip
 
 
-def _reworded(task: Task, rng: random.Random) -> str | None:
-    return _worded(task, seed=str(rng.getrandbits(64))).text
+def reworded(task: Task, rng: random.Random) -> str | None:
+    """See `Suite.reworded`, for the released requests."""
+    return _worded(task, slug="openagi", seed=str(rng.getrandbits(64))).text
 
 
-def _hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
-    return tuple(_worded(task, seed=seed) for task in suite.tasks)
+def hidden_requests(suite: Suite, seed: str) -> tuple[Task, ...]:
+    """See `Suite.hidden_requests`: paraphrases of the released requests."""
+    return tuple(_worded(task, slug=suite.slug, seed=seed) for task in suite.tasks)
 
 
-def _worded(task: Task, *, seed: str) -> Task:
+def _worded(task: Task, *, slug: str, seed: str) -> Task:
     if not isinstance(task, OpenAGITask):
         raise TypeError(f"task {task.key} is not OpenAGI's")
-    return replace(task, text=variant(task=task, seed=derived("requests", "openagi", task.key, seed=seed)))
+    return replace(task, text=variant(task=task, seed=derived("requests", slug, task.key, seed=seed)))
 
 
 def _task(*, number: int, request: Request) -> OpenAGITask:

@@ -45,6 +45,7 @@ RELEASED = (*CONTROLLLM, *IN_TURNS, *OPERATORS, *ARC)
 DESCRIBED = (
     "openagi",
     "openagi-season",
+    "openagi-shifted",
     "toolmini",
     "toolmini-abstain",
     "toolworld",
