@@ -136,7 +136,8 @@ class SampleResult(_Record):
     further: list[AnswerResult] = Field(default_factory=list)
     """The answers after the first, in order."""
     indicators: dict[str, float] = Field(default_factory=dict)
-    """Indicators of this sample, in the range of their column; the record's indicator of the same name is the mean over samples."""
+    """Indicators of this sample, in the range of their column; the record's indicator of the same name is the mean
+    over samples."""
 
 
 class PlannerCall(_Record):

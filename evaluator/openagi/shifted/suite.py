@@ -12,8 +12,16 @@ from evaluator.episodes.base import Setting
 from evaluator.episodes.counterparts import DROP
 from evaluator.episodes.executed import ExecutedPlans, hidden_seed
 from evaluator.openagi.shifted.tasks import shifted_tasks
-from evaluator.openagi.suite import COLUMNS, EXACT_PLAN, FACETS, NEAR_PLAN, closed_column, hidden_requests
-from evaluator.openagi.suite import openagi_suite, reworded
+from evaluator.openagi.suite import (
+    COLUMNS,
+    EXACT_PLAN,
+    FACETS,
+    NEAR_PLAN,
+    closed_column,
+    hidden_requests,
+    openagi_suite,
+    reworded,
+)
 from evaluator.openagi.tasks import OpenAGITask
 
 if TYPE_CHECKING:
