@@ -41,7 +41,7 @@ def possible_shifts(task: OpenAGITask) -> tuple[Shift, ...]:
     """The shifts that change an input of a task: of each defect, of all at once, and of texts."""
     defects = [DEFECTS[degradation] for degradation in task.degradations]
     together = [Shift.ALL_DEFECTS] if len(defects) > 1 else []
-    spellings = SPELLINGS if {*task.resources} - {"image"} else ()
+    spellings: tuple[Shift, ...] = SPELLINGS if {*task.resources} - {"image"} else ()
     if task.base is Base.SUMMARIZATION and task.language == "en":
         # An English summary names all things of its text, so that none of them could have a German name.
         spellings = tuple(shift for shift in spellings if shift is not Shift.GERMAN_NOUNS)
