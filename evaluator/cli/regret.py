@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evaluator.cli.validity import AnySuiteOption
 from evaluator.core.commands.listing import Listing, show_all
 from evaluator.core.commands.options import JsonFlag, OutputFile
 from evaluator.core.commands.usage import chosen_suite, log, out, usage_error, write_json
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def regret(
-    suite: Annotated[str, typer.Option(help="Slug of a suite whose plans are executed.")] = "openagi",
+    suite: AnySuiteOption = "",
     report: Annotated[
         Path | None, typer.Option(help="Take the plans of this report of evaluate instead of gold plans.")
     ] = None,
