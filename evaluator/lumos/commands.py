@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from evaluator.core.commands.options import MarkdownFile, writable
-from evaluator.core.commands.usage import log, out, usage_error, write_text
+from evaluator.core.commands.usage import chosen_suite, log, out, usage_error, write_text
 from evaluator.lumos.maths import source as maths
 from evaluator.lumos.questions import source as questions
 from evaluator.lumos.sql import source as sql
@@ -85,6 +85,38 @@ def compare(
     evaluator = episode_of(SLUG).evaluator(suite=suite_of(SLUG), setting=setting)
     measured = measure_all(work=work, seeds=numbers, evaluator=evaluator, say=log.print)
     report = markdown(measured=measured, seeds=numbers)
+    write_text(report, file=out_)
+    out.print(report, markup=False, highlight=False, soft_wrap=True)
+
+
+def efficiency(
+    planners: Annotated[list[str], typer.Argument(help="Names of two or more planners; ratios are to the first.")],
+    suite: Annotated[str, typer.Option(help="Slug of a suite in turns.")] = "lumos-mini",
+    each: Annotated[int, typer.Option(min=1, help="Tasks of each kind that a board has a column for.")] = 20,
+    profile: Annotated[str, typer.Option(help="Profile of the experts.")] = "lilliput",
+    out_: MarkdownFile = None,
+) -> None:
+    """Measure time and tokens of planners on the same tasks, such as LUMOS's one-pass and iterative forms."""
+    from evaluator.episodes.base import SettingError, episode_of
+    from evaluator.episodes.options import ExecutionSettings, setting_of
+    from evaluator.lumos.efficiency import NothingSpentError, first_of_each_metric, markdown, measured
+    from evaluator.planners.named import planner_named
+
+    if len(planners) < 2:
+        raise usage_error("name two or more planners")
+    chosen = chosen_suite(suite)
+    if not episode_of(suite).in_turns:
+        raise usage_error(f"{suite} asks for whole plans; this command needs a suite in turns")
+    try:
+        named = {name: planner_named(name=name, suite=chosen) for name in planners}
+        setting = setting_of(ExecutionSettings(profile=profile, split="", samples=1))
+        evaluator = episode_of(suite).evaluator(suite=chosen, setting=setting)
+        found = measured(
+            named, evaluator=evaluator, tasks=first_of_each_metric(evaluator.suite, count=each), say=log.print
+        )
+    except (LookupError, SettingError, NothingSpentError) as error:
+        raise usage_error(error) from None
+    report = markdown(found)
     write_text(report, file=out_)
     out.print(report, markup=False, highlight=False, soft_wrap=True)
 
