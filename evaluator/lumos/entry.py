@@ -38,6 +38,8 @@ _DATABASES = _episodes("evaluator.lumos.sql.suite:environment", turns=20)
 """InterCode allows ten turns of one command."""
 _MINI = _episodes("evaluator.lumos.mini.suite:environment", experts=True)
 """The longest gold solutions have six turns and ten actions."""
+_SHOP = _episodes("evaluator.lumos.shopping.suite:environment", turns=24)
+"""The longest gold solutions have seven turns and twelve actions."""
 _HOTPOTQA = _episodes("evaluator.lumos.questions.suite:hotpotqa_environment", experts=True)
 _STRATEGYQA = _episodes("evaluator.lumos.questions.suite:strategyqa_environment", experts=True)
 """LUMOS allows five subgoals for both."""
@@ -65,6 +67,7 @@ SUITES = (
         anchors=("majority",), regex=deferred("evaluator.lumos.mini.regex:plan"),
         earlier=(deferred("evaluator.lumos.mini.suite:first_version"),),
     ),
+    Entry(slug="lumos-shop", build=deferred("evaluator.lumos.shopping.suite:shop_suite"), episode=_SHOP),
     Entry(
         slug="hotpotqa", build=deferred("evaluator.lumos.questions.suite:hotpotqa_suite"), episode=_HOTPOTQA,
         is_available=_has_distractors,

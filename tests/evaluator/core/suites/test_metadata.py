@@ -50,6 +50,7 @@ DESCRIBED = (
     "toolmini-abstain",
     "toolworld",
     "lumos-mini",
+    "lumos-shop",
     "arc-mini",
     *RELEASED,
 )

@@ -53,6 +53,7 @@ TABLES = [
     ("scienceqa", "Table 1c", 5, ["accuracy"]),
     ("scienceqa", "Table 3d", 4, ["accuracy"]),
     ("scienceqa", "Table 7", 2, ["accuracy"]),
+    ("lumos-shop", "Table 1e", 14, ["webshop"]),
 ]
 
 
