@@ -9,6 +9,7 @@ from evaluator.arc.source import RELEASE
 from evaluator.core.commands.options import MarkdownFile
 from evaluator.core.commands.usage import log, out, usage_error, write_text
 from evaluator.network.fetching import fetching
+from evaluator.training.options import TuningOptions, refuse_without_model, tune_by_options, with_tuning_options
 
 _DATA, _WORK = Path(".data/arc-writer"), Path(".data/planners/arc")
 
@@ -32,21 +33,35 @@ def convert(
     out.print(f"{folder / FILE}: {count} lessons", markup=False, highlight=False, soft_wrap=True)
 
 
+@with_tuning_options
 def train(
-    data: Annotated[Path, typer.Option(help="Folder written by `arc convert`.")] = _DATA,
+    tuning: TuningOptions,
+    data: Annotated[
+        Path, typer.Option(help="Folder written by `arc convert`; with --model, also a file of conversations.")
+    ] = _DATA,
     work: Annotated[Path, typer.Option(help="Folder of the trained writers.")] = _WORK,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of steps; default: the recipe's, with --model two passes.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
-    """Train a program writer of Lilliput size."""
+    """Train a program writer: of Lilliput size, or from a model of yours."""
     from evaluator.arc.training.training import train as train_one
-    from evaluator.training.causal import DataError
+    from evaluator.arc.training.training import tuned_for
+    from evaluator.training.lessons import DataError
     from evaluator.training.runs import ChoiceError, SettingsError
 
+    refuse_without_model(tuning)
     settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}
     try:
+        if tuning.model:
+            purpose, file = tuned_for(data)
+            tune_by_options(
+                tuning, purpose=purpose, data=file, out=work / f"seed-{seed}" / "writer-tuned", **settings,  # type: ignore[arg-type]
+            )  # fmt: skip
+            return
         folder = train_one(
             data=data, work=work, settings=settings,
             report=lambda at: log.print(f"step {at.step} of {at.steps}, loss {at.loss:.4f}, {at.seconds:.0f} s"),

@@ -19,16 +19,19 @@ from evaluator.core.commands.usage import (
     write_text,
 )
 from evaluator.episodes.options import ExecutionSettings, prepare
+from evaluator.training.options import Purpose, TuningOptions, tune_by_options, with_tuning_options
 
 if TYPE_CHECKING:
     from evaluator.core.suites.base import Suite
-    from evaluator.openagi.training.finetuning import LoraSettings
+    from evaluator.training.lora import LoraSettings
 
 Result = TypeVar("Result")
 
 app = typer.Typer(no_args_is_help=True)
 
-ModelOption = Annotated[str, typer.Option(help="Folder of a model, lilliput-planner, or lilliput-planner/VARIANT.")]
+ModelOption = Annotated[
+    str, typer.Option(help="Folder of a model, hf:ORG/NAME@REVISION, or lilliput-planner[/VARIANT].")
+]
 ProfileOption = Annotated[str, typer.Option(help="Profile of the experts: lilliput or paper.")]
 OutOption = Annotated[Path, typer.Option(help="Folder of the trained planner.")]
 SeedOption = Annotated[int, typer.Option(min=0, help="Seed of the training tasks and of all random draws.")]
@@ -40,6 +43,7 @@ DeviceOption = Annotated[str, typer.Option(help="Torch device of the planner.")]
 ExpertDeviceOption = Annotated[str, typer.Option(help="Torch device of the experts.")]
 LoraOption = Annotated[bool, typer.Option("--lora", help="Low-rank adaptation (LoRA); needs the package peft.")]
 RankOption = Annotated[int, typer.Option(min=1, help="Rank of the adaptation.")]
+TargetsOption = Annotated[str, typer.Option(help="Layers to adapt; default: query and value projections.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")]
 StopOption = Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")]
 RateOption = Annotated[float | None, typer.Option(min=0, help="Peak learning rate.")]
@@ -81,6 +85,7 @@ def finetune(
     gold: Annotated[int | None, typer.Option(help="Number of training tasks to learn from; default: all.")] = None,
     lora: LoraOption = False,
     rank: RankOption = 8,
+    targets: TargetsOption = "",
     device: DeviceOption = "cpu",
     resume: ResumeOption = False,
     stop_after: StopOption = None,
@@ -104,10 +109,38 @@ def finetune(
         raise usage_error(f"--gold: {error}") from None
     order = FineTuning(
         model=_folder(model), out=out_, suite=chosen, tasks=tasks,
-        seed=seed, lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
+        seed=seed, lora=_lora(lora, rank=rank, targets=targets), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
     order = replace(order, **_without_none(steps=steps, learning_rate=learning_rate))
     _print_result(_reporting_errors(lambda: fine_tune(order, report=_progress("fine-tuning"))))
+
+
+@app.command()
+@with_tuning_options
+def planner(
+    tuning: TuningOptions,
+    data: Annotated[Path, typer.Option(help="File of conversations, one JSON object a line.")],
+    strategy: Annotated[str, typer.Option(help="Strategy that the planner is for, such as openagi/zero-shot.")],
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the adapters and of the batches.")] = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: two passes.")] = None,
+    resume: ResumeOption = False,
+    stop_after: StopOption = None,
+) -> None:
+    """Tune a model of yours on data of yours, as a planner of any strategy."""
+    from evaluator.planners.strategies.registry import PlannerNameError, named_strategy
+    from evaluator.training.lessons import chat_lessons
+
+    if not tuning.model:
+        raise usage_error("--model must name the model to tune: a folder, hf:ORG/NAME@REVISION, or one that ships")
+    try:
+        named_strategy(f"{strategy}:model")
+    except PlannerNameError as error:
+        raise usage_error(error) from None
+    purpose = Purpose(title=strategy, strategy=strategy, read=chat_lessons)
+    tune_by_options(
+        tuning, purpose=purpose, data=data, out=Path(".data/planners/tuned"), seed=seed, steps=steps, resume=resume,
+        stop_after=stop_after,
+    )  # fmt: skip
 
 
 # Long: one line for each option.
@@ -129,6 +162,7 @@ def rltf(
     store: StoreOption = "",
     lora: LoraOption = False,
     rank: RankOption = 8,
+    targets: TargetsOption = "",
     device: DeviceOption = "cpu",
     expert_device: ExpertDeviceOption = "cpu",
     resume: ResumeOption = False,
@@ -155,7 +189,7 @@ def rltf(
             seed=seed, **_drawn(estimator=estimator, sampling=sampling),
             **_without_none(steps=steps, samples=plans, learning_rate=learning_rate),
         ),
-        lora=_lora(lora, rank), device=device, resume=resume, stop_after=stop_after,
+        lora=_lora(lora, rank=rank, targets=targets), device=device, resume=resume, stop_after=stop_after,
     )  # fmt: skip
 
     def report(point: Any) -> None:
@@ -375,11 +409,12 @@ def same_meaning(
 
 
 def _folder(model: str) -> Path:
-    from evaluator.training.export import model_folder
+    from evaluator.planners.language_models import ModelError
+    from evaluator.training.export import base_model
 
     try:
-        return model_folder(model)
-    except LookupError as error:
+        return base_model(model).folder
+    except (LookupError, ModelError) as error:
         raise usage_error(error) from None
 
 
@@ -397,10 +432,13 @@ def _training_tasks(*, suite: "Suite", profile: str, seed: int) -> tuple[str, ..
     return tuple(key for key, gold in golds.items() if gold is None or offered.issuperset(gold.tools()))
 
 
-def _lora(enabled: bool, rank: int) -> "LoraSettings | None":
-    from evaluator.openagi.training.finetuning import LoraSettings
+def _lora(enabled: bool, *, rank: int, targets: str) -> "LoraSettings | None":
+    from evaluator.training.lora import LoraError, LoraSettings, targets_of
 
-    return LoraSettings(rank=rank, alpha=2 * rank) if enabled else None
+    try:
+        return LoraSettings(rank=rank, alpha=2 * rank, targets=targets_of(targets)) if enabled else None
+    except LoraError as error:
+        raise usage_error(error) from None
 
 
 def _data(settings: ExecutionSettings) -> dict[str, Any]:
@@ -426,9 +464,9 @@ def _without_none(**options: Any) -> dict[str, Any]:
 
 def _reporting_errors(work: Callable[[], Result]) -> Result:
     """Run the work, and report an unusable model or suite as bad usage."""
-    from evaluator.openagi.training.finetuning import LoraError
     from evaluator.openagi.training.lessons import NoLessonsError
     from evaluator.planners.language_models import ModelError
+    from evaluator.training.lora import LoraError
     from evaluator.training.runs import ChoiceError, SettingsError
 
     try:

@@ -1,4 +1,4 @@
-"""Commands of ControlLLM's suites: scoring plans and decompositions, the search benchmark, fetching."""
+"""Commands of ControlLLM: scoring plans and decompositions, the search benchmark, fetching, tuning a given model."""
 
 import json
 from collections.abc import Mapping
@@ -43,6 +43,7 @@ from evaluator.scoring.arbiters.options import (
 from evaluator.scoring.metrics.decomposition import deacc, judge_decomposition
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import decider_lines, range_text, ranged, undecided_words
+from evaluator.training.options import Purpose, TuningOptions, tune_by_options, with_tuning_options
 
 if TYPE_CHECKING:
     from evaluator.controlllm.benchmarks import SearchReport
@@ -348,3 +349,45 @@ def inputs(
         out.print(source.gaps or "All files can be used.", markup=False, highlight=False, soft_wrap=True)
     if source.problems:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+_DATA, _TUNED = Path(".data/controlllm"), Path(".data/planners/controlllm/tuned")
+
+
+def convert(
+    folder: Annotated[Path, typer.Option("--out", help="Folder of the file.")] = _DATA,
+    requests: Annotated[int, typer.Option(min=1, help="Number of requests.")] = 10_000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the requests.")] = 0,
+) -> None:
+    """Write conversations of the decomposition stage: requests of a grammar with their decompositions."""
+    from evaluator.controlllm.training.conversations import FILE, write_conversations
+
+    try:
+        count = write_conversations(folder=folder, count=requests, seed=seed)
+    except OSError as error:
+        raise usage_error(f"--out: {folder} cannot be written: {error}") from None
+    out.print(f"{folder / FILE}: {count} conversations", markup=False, highlight=False, soft_wrap=True)
+
+
+@with_tuning_options
+def train(
+    tuning: TuningOptions,
+    data: Annotated[Path, typer.Option(help="Folder written by `controlllm convert`, or a file of conversations.")] = (
+        _DATA
+    ),
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the adapters and of the batches.")] = 0,
+    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: two passes.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
+    stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
+) -> None:
+    """Tune a model of yours for ControlLLM: to decompose requests, or for the stage of the data that you give."""
+    from evaluator.controlllm.training.conversations import FILE
+    from evaluator.training.lessons import chat_lessons
+
+    if not tuning.model:
+        raise usage_error("--model must name the model to tune: a folder, hf:ORG/NAME@REVISION, or one that ships")
+    purpose = Purpose(title="ControlLLM, decomposition", strategy="controlllm/adaptive", read=chat_lessons)
+    tune_by_options(
+        tuning, purpose=purpose, data=data / FILE if data.is_dir() else data, out=_TUNED, seed=seed, steps=steps,
+        resume=resume, stop_after=stop_after,
+    )  # fmt: skip

@@ -11,6 +11,7 @@ from evaluator.lumos.maths import source as maths
 from evaluator.lumos.questions import source as questions
 from evaluator.lumos.sql import source as sql
 from evaluator.network.fetching import fetching
+from evaluator.training.options import TuningOptions, refuse_without_model, tune_by_options, with_tuning_options
 
 _WORK = Path(".data/planners/lumos")
 
@@ -38,22 +39,35 @@ def convert(
         out.print(f"{folder / form}.jsonl: {count} conversations", markup=False, highlight=False, soft_wrap=True)
 
 
+@with_tuning_options
 def train(
     module: Annotated[str, typer.Argument(help="What to train; a wrong name lists all.")],
-    data: Annotated[Path, typer.Option(help="Folder written by `lumos convert`.")] = Path(".data/lumos"),
+    tuning: TuningOptions,
+    data: Annotated[
+        Path, typer.Option(help="Folder written by `lumos convert`; with --model, also a file in LUMOS's layout.")
+    ] = Path(".data/lumos"),
     work: Annotated[Path, typer.Option(help="Folder of the trained modules.")] = _WORK,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the initial weights and of the batches.")] = 0,
-    steps: Annotated[int | None, typer.Option(min=1, help="Number of steps; default: the recipe's.")] = None,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Number of steps; default: the recipe's, with --model two passes.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the last checkpoint.")] = False,
     stop_after: Annotated[int | None, typer.Option(help="Stop after this step; --resume continues.")] = None,
 ) -> None:
-    """Train a planning or grounding module, or a baseline, of Lilliput size."""
+    """Train a planning or grounding module, or a baseline: of Lilliput size, or from a model of yours."""
     from evaluator.lumos.training.command import train as train_one
-    from evaluator.training.causal import DataError
+    from evaluator.lumos.training.command import tuned_for
+    from evaluator.training.lessons import DataError
     from evaluator.training.runs import ChoiceError, SettingsError
 
+    refuse_without_model(tuning)
     settings = {"seed": seed, "steps": steps, "resume": resume, "stop_after": stop_after}
     try:
+        if tuning.model:
+            purpose, file = tuned_for(module, data=data)
+            out_ = work / f"seed-{seed}" / f"{module}-tuned"
+            tune_by_options(tuning, purpose=purpose, data=file, out=out_, **settings)  # type: ignore[arg-type]
+            return
         folder = train_one(
             name=module, data=data, work=work, settings=settings,
             report=lambda at: log.print(f"{module}: step {at.step} of {at.steps}, loss {at.loss:.4f}"),

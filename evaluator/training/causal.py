@@ -21,10 +21,6 @@ OF_PROMPTS = 0.2
 """Weight of the tokens of prompts. They repeat names and numbers, which teaches the network to copy."""
 
 
-class DataError(ValueError):
-    """Invalid training data; the message names the file, the line and the expected form."""
-
-
 @dataclass(frozen=True, slots=True)
 class Exchange:
     """A reply with everything before it."""

@@ -6,10 +6,10 @@ weights as an uninterrupted one.
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -27,6 +27,15 @@ class Objective(Protocol):
 
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:
         """The loss on one batch drawn with `rng`, a scalar."""
+        ...
+
+
+@runtime_checkable
+class ObjectiveInParts(Protocol):
+    """A training objective whose gradient is accumulated, because the memory does not hold a whole batch."""
+
+    def losses(self, *, model: nn.Module, rng: np.random.Generator) -> Iterator[Tensor]:
+        """Scalars whose sum is the loss on one batch drawn with `rng`. Each is freed before the next is computed."""
         ...
 
 
@@ -60,7 +69,7 @@ def learning_rate(*, step: int, schedule: Schedule) -> float:
 
 
 def fit(
-    *, model: nn.Module, objective: Objective, schedule: Schedule, checkpoint: Path, resume: bool,
+    *, model: nn.Module, objective: Objective | ObjectiveInParts, schedule: Schedule, checkpoint: Path, resume: bool,
     stop_after: int | None = None, report: Callable[[Progress], None] | None = None,
 ) -> int:  # fmt: skip
     """Train a model in place and return the step reached.
@@ -94,16 +103,26 @@ def fit(
 
 
 def _update(
-    *, model: nn.Module, objective: Objective, optimizer: torch.optim.Optimizer, schedule: Schedule, step: int
-) -> float:
+    *, model: nn.Module, objective: Objective | ObjectiveInParts, optimizer: torch.optim.Optimizer, schedule: Schedule,
+    step: int,
+) -> float:  # fmt: skip
     for group in optimizer.param_groups:
         group["lr"] = learning_rate(step=step, schedule=schedule)
-    loss = objective.loss(model=model, rng=np.random.default_rng([schedule.seed, step]))
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
+    total = 0.0
+    for loss in _losses(objective, model=model, rng=np.random.default_rng([schedule.seed, step])):
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += float(loss.detach())
     nn.utils.clip_grad_norm_(model.parameters(), _CLIP_NORM)
     optimizer.step()
-    return float(loss.detach())
+    return total
+
+
+def _losses(objective: Objective | ObjectiveInParts, *, model: nn.Module, rng: np.random.Generator) -> Iterator[Tensor]:
+    if isinstance(objective, ObjectiveInParts):
+        yield from objective.losses(model=model, rng=rng)
+    else:
+        yield objective.loss(model=model, rng=rng)
 
 
 def reached_step(checkpoint: Path) -> int:
@@ -117,8 +136,9 @@ def reached_step(checkpoint: Path) -> int:
 def save_state(
     *, model: nn.Module, optimizer: torch.optim.Optimizer, checkpoint: Path, metadata: Mapping[str, str]
 ) -> None:
-    """Write a checkpoint atomically: the model, the optimizer's moments, and metadata."""
-    tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items()}
+    """Write a checkpoint atomically: the model without its frozen parameters, the optimizer's moments, and metadata."""
+    frozen = _frozen(model)
+    tensors = {f"model.{name}": value.contiguous() for name, value in model.state_dict().items() if name not in frozen}
     for index, state in optimizer.state_dict()["state"].items():
         tensors |= {f"optimizer.{index}.{name}": state[name].contiguous() for name in _MOMENTS}
     checkpoint.parent.mkdir(parents=True, exist_ok=True)
@@ -133,7 +153,9 @@ def restore_state(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpo
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         metadata: dict[str, str] = file.metadata()
     prefix = "model."
-    model.load_state_dict({k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)})
+    own = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+    # Strict: a checkpoint lacks frozen parameters only.
+    model.load_state_dict({name: own.get(name, value) for name, value in _frozen(model).items()} | own)
     state = optimizer.state_dict()
     count = sum(len(group["params"]) for group in state["param_groups"])
     state["state"] = {
@@ -143,3 +165,9 @@ def restore_state(*, model: nn.Module, optimizer: torch.optim.Optimizer, checkpo
     }
     optimizer.load_state_dict(state)
     return metadata
+
+
+def _frozen(model: nn.Module) -> dict[str, Tensor]:
+    """The parameters that are not trained, by all their names: tied ones have several."""
+    places = {value.data_ptr() for value in model.parameters() if not value.requires_grad}
+    return {name: value for name, value in model.state_dict().items() if value.data_ptr() in places}

@@ -167,3 +167,57 @@ def saved(folder: Path, *, model, tokenizer) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
+
+
+LLAMA_TEMPLATE = (
+    "{{ bos_token }}{% for message in messages %}{% if message['role'] == 'user' %}[INST] {{ message['content'] }} "
+    "[/INST]{% elif message['role'] == 'assistant' %} {{ message['content'] }} {{ eos_token }}{% else %}"
+    "<<SYS>>\n{{ message['content'] }}\n<</SYS>>\n{% endif %}{% endfor %}"
+)
+
+
+def released_llama(folder: Path, *, texts: Sequence[str], template: bool = False, size: int = 400, seed: int = 0):
+    """A tiny LLaMA-2 in the layout of its release: BPE with bytes as a fallback, and a beginning before each text.
+
+    Args:
+        folder: where it is written.
+        texts: what the tokenizer learns from.
+        template: whether it has a chat template, as the chat variants.
+        size: of the vocabulary.
+        seed: of the weights.
+    """
+    import torch
+    from tokenizers import Tokenizer, decoders, models, normalizers, processors, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    special = ["<unk>", "<s>", "</s>"]
+    native = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True, fuse_unk=True))
+    native.normalizer = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
+    native.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=[*special, *(f"<0x{byte:02X}>" for byte in range(256))], show_progress=False
+    )
+    native.train_from_iterator(texts, trainer)
+    native.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 1)])
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=native,
+        unk_token="<unk>",
+        bos_token="<s>",
+        eos_token="</s>",
+        clean_up_tokenization_spaces=False,
+    )
+    if template:
+        tokenizer.chat_template = LLAMA_TEMPLATE
+    torch.manual_seed(seed)
+    model = LlamaForCausalLM(
+        LlamaConfig(vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+                    num_attention_heads=4, max_position_embeddings=1024, rms_norm_eps=1e-5, bos_token_id=1,
+                    eos_token_id=2, pad_token_id=None, tie_word_embeddings=False)
+    )  # fmt: skip
+    model.half().save_pretrained(folder, max_shard_size="40KB")
+    tokenizer.save_pretrained(folder)
+    (folder / "LICENSE.txt").write_text("LLAMA 2 COMMUNITY LICENSE AGREEMENT\n")
+    (folder / "README.md").write_text("---\nlicense: llama2\npipeline_tag: text-generation\n---\n# Llama\n")
+    return folder

@@ -2,15 +2,16 @@
 
 Prompts equal those of the strategies. Some contain a wrong program and its feedback: another rule's program, or the
 gold program with one value changed. A record is `{"task": str, "view": str, "is_feedback": bool, "prompt": str,
-"reply": str}`, in a file of JSON lines.
+"reply": str}`, in a file of JSON lines; one with feedback also has its `messages`.
 """
 
 import json
 import random
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from evaluator.arc.candidates import ArcCandidate, Track, Work, run_all
 from evaluator.arc.helpers.catalogue import library
@@ -22,7 +23,8 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Message
 from evaluator.miniature.seeds import Split
 from evaluator.sandbox.programs.runner import Runner
-from evaluator.training.causal import OF_PROMPTS, DataError, Exchange
+from evaluator.training.causal import OF_PROMPTS, Exchange
+from evaluator.training.lessons import DataError, Lesson, chat_lessons
 
 _VALUE = re.compile(r"(?<=')[a-i](?=')|\b\d+\b")
 _COLOURS = "abcdefghi"
@@ -138,7 +140,25 @@ def _record(task: Drawn, *, agent: Agent, correction: tuple[Message, ...] = ()) 
     return {
         "task": task.key, "view": agent.name, "is_feedback": bool(correction),
         "prompt": prompt_of((*request, *correction)), "reply": reply_of(task.rule.program()),
+        **({"messages": _messages(task, before=(*request, *correction))} if correction else {}),
     }  # fmt: skip
+
+
+def _messages(task: Drawn, *, before: Sequence[Message]) -> list[JsonValue]:
+    """The conversation for models with a chat template."""
+    messages = (*before, Message("assistant", reply_of(task.rule.program())))
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def writer_lessons(record: Mapping[str, Any]) -> Sequence[Lesson]:
+    """The lessons of a line, for a given model. A conversation with feedback contains a wrong program, so that only its
+    last reply is one.
+
+    Raises:
+        FieldError: the line has no conversation.
+    """
+    lessons = chat_lessons(record)
+    return lessons[-1:] if record.get("is_feedback") else lessons
 
 
 def read_lessons(path: Path) -> list[Exchange]:

@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from evaluator.arc.strategies import compact
 from evaluator.arc.training.comparison import folder_of
-from evaluator.arc.training.lessons import FILE, read_lessons
+from evaluator.arc.training.lessons import FILE, read_lessons, writer_lessons
 from evaluator.core.canonical_json import JsonValue
 from evaluator.training.causal import Exchange, Lessons, Shape, lessons_of, new_network
 from evaluator.training.export import (
@@ -39,6 +39,7 @@ from evaluator.training.export import (
     write_tokenizer,
 )
 from evaluator.training.loop import Progress, Schedule, fit
+from evaluator.training.options import Purpose
 from evaluator.training.runs import ChoiceError, begin
 
 PIECES = 1400
@@ -210,3 +211,13 @@ def train(*, data: Path, work: Path, settings: Mapping[str, Any], report: Callab
     folder = folder_of(work=work, seed=options.get("seed", 0))
     folder.parent.mkdir(parents=True, exist_ok=True)
     return train_writer(Order(data=data / FILE, out=folder, **options), report=report)
+
+
+def tuned_for(data: Path) -> tuple[Purpose, Path]:
+    """The purpose of a writer that is tuned from a given model, and the file of its lessons.
+
+    Args:
+        data: folder of `planarena arc convert`, or a file of conversations.
+    """
+    purpose = Purpose(title="ARC, program writer", strategy="arc-experts@style=compact", read=writer_lessons)
+    return purpose, data / FILE if data.is_dir() else data

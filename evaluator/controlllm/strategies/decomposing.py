@@ -6,7 +6,7 @@ parsed is used, and its errors are noted; one that cannot be parsed is the plann
 """
 
 import re
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.controlllm.strategies.asking import inside, text_of, was_cut
@@ -68,11 +68,7 @@ def decompose_by_asking(
     *, request: PlannerRequest, tools: Sequence[Tool]
 ) -> Generator[Sequence[Call], Sequence[Answer], Decomposed]:
     """Ask for the decomposition of a request, and retry after errors."""
-    files = ", ".join(f"{name} ({kind})" for name, kind in request.task.resources.items()) or "none"
-    messages = [
-        Message(role="system", content=instructions(tools)),
-        Message(role="user", content=f"Request: {request.task.request}\nFiles: {files}"),
-    ]
+    messages = list(decomposition_prompt(text=request.task.request, resources=request.task.resources, tools=tools))
     best: Decomposed | None = None
     for number in range(1, REPAIRS + 2):
         answers = yield [GenerateCall(messages=tuple(messages), max_tokens=_MAX_TOKENS)]
@@ -87,6 +83,21 @@ def decompose_by_asking(
         messages += [Message(role="assistant", content=read.text), Message(role="user", content=complaint)]
     assert best is not None
     return best
+
+
+def decomposition_prompt(*, text: str, resources: Mapping[str, str], tools: Sequence[Tool]) -> tuple[Message, Message]:
+    """The first prompt of a decomposition.
+
+    Args:
+        text: the request.
+        resources: types of its files by name.
+        tools: the offered tools.
+    """
+    files = ", ".join(f"{name} ({kind})" for name, kind in resources.items()) or "none"
+    return (
+        Message(role="system", content=instructions(tools)),
+        Message(role="user", content=f"Request: {text}\nFiles: {files}"),
+    )
 
 
 def instructions(tools: Sequence[Tool]) -> str:

@@ -11,11 +11,12 @@ import torch
 
 from evaluator.lumos.training import training
 from evaluator.lumos.training.study import COLUMNS, recorded_scores, table
-from evaluator.lumos.training.training import Order, train_module
+from evaluator.lumos.training.training import Order, module_lessons, train_module
 from evaluator.lumos.training.variants import BASE, DATASET, FORMS, MODULES, VARIANTS, Module
 from evaluator.planners.language_models.shipped import FOLDER, LUMOS, LUMOS_MODULES
 from evaluator.training.export import parameters_of, update_lock
 from evaluator.training.loop import Progress
+from evaluator.training.options import Purpose
 from evaluator.training.runs import ChoiceError
 
 SHIPPED = FOLDER.parent / "lumos-base"
@@ -62,6 +63,30 @@ def train(
         without=(DATASET.format(module.without),) if module.without else (), **options,
     )  # fmt: skip
     return train_module(order, report=report)
+
+
+_STRATEGIES: Mapping[str, str] = {
+    "plan_iterative": "lumos/iterative", "ground_iterative": "lumos/iterative", "plan_onetime": "lumos/onepass",
+    "ground_onetime": "lumos/onepass", "integrated": "lumos/integrated", "chain_of_thought": "lumos/chain-of-thought",
+    "direct": "lumos/direct",
+}  # fmt: skip
+"""The strategy that uses a module of each form."""
+
+
+def tuned_for(form: str, *, data: Path) -> tuple[Purpose, Path]:
+    """The purpose of a module that is tuned from a given model, and the file of its lessons.
+
+    Args:
+        form: one of `FORMS`.
+        data: folder of `planarena lumos convert`, or a file in LUMOS's layout.
+
+    Raises:
+        ChoiceError: there is no such form.
+    """
+    if form not in FORMS:
+        raise ChoiceError(f"no module {form!r} can be tuned from a given model; there are: {', '.join(FORMS)}")
+    purpose = Purpose(title=f"LUMOS, {form}", strategy=_STRATEGIES[form], read=module_lessons, stop=("\n",))
+    return purpose, data / f"{form}.jsonl" if data.is_dir() else data
 
 
 _MEASURED: Mapping[str, str] = {

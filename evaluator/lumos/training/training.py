@@ -11,7 +11,7 @@ instructions and lists of tools of hundreds of words. Other lists of tools are s
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,11 @@ from safetensors.torch import load_model
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.language_model import Message
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.lumos.strategies import templates
 from evaluator.lumos.strategies.templates import ASSISTANT, USER
-from evaluator.training.causal import ConversationsObjective, DataError, Exchange, Shape, lessons_of, new_network
+from evaluator.training.causal import ConversationsObjective, Exchange, Shape, lessons_of, new_network
 from evaluator.training.export import (
     END,
     END_ID,
@@ -35,6 +36,7 @@ from evaluator.training.export import (
     write_record,
     write_tokenizer,
 )
+from evaluator.training.lessons import DataError, FieldError, Lesson, read_messages
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.runs import ChoiceError, begin
 
@@ -130,6 +132,19 @@ def exchanges_of(messages: Sequence[Any]) -> Iterator[Exchange]:
         else:
             yield Exchange(text, content)
             text += content
+
+
+def module_lessons(record: Mapping[str, Any]) -> Sequence[Lesson]:
+    """The lessons of a line of LUMOS's released annotations: the prompts are one text, as the strategies send them.
+
+    Raises:
+        FieldError: the line has no such conversation.
+    """
+    messages = read_messages(record)
+    if messages[0].role == "system":
+        raise FieldError("messages[0].role is 'system'; LUMOS's conversations begin with 'user'")
+    exchanges = exchanges_of([{"role": message.role, "content": message.content} for message in messages])
+    return [Lesson(messages=(Message("user", exchange.prompt),), answer=exchange.reply) for exchange in exchanges]
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.core.language_model import Message
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.strategies.constraint import comma_text, tree_text
@@ -28,6 +27,7 @@ from evaluator.openagi.strategies.prompts import (
     sequence_prompt,
     zero_shot_prompt,
 )
+from evaluator.training.lessons import Lesson
 
 Words = tuple[str, ...]
 
@@ -318,14 +318,6 @@ def annotate(*, sampled: SampledRequest, annotator: Annotator, rng: np.random.Ge
 def _says(needed: bool, annotator: Annotator, rng: np.random.Generator) -> bool:
     """Whether a tool is in the plan."""
     return bool(rng.random() < (1 - annotator.leaves_out if needed else annotator.adds))
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A prompt and its expected answer."""
-
-    messages: tuple[Message, ...]
-    answer: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from evaluator.core.planner import request_for
 from evaluator.episodes.execution import ExecutionEvaluator
 from evaluator.execution.experts.weights import weights_digest
 from evaluator.openagi.strategies.constrained import Nonlinear
-from evaluator.openagi.training.finetuning import LoraSettings, adapt
 from evaluator.openagi.training.rltf import PENALTY, Point, Schedule, train_by_feedback
 from evaluator.rewards import ExecutedRewards
 from evaluator.training.export import checkpoint_of, load_planner, write_planner
+from evaluator.training.lora import LoraSettings, adapt
 from evaluator.training.runs import begin
 
 _WIDTH, _HEIGHT = 640, 320

@@ -1,12 +1,8 @@
-"""Fine-tuning on the gold plans of the training tasks (OpenAGI, section 6.2).
-
-Low-rank adaptation needs `peft`, which is an optional dependency (`pip install -c constraints.txt peft`).
-"""
+"""Fine-tuning on the gold plans of the training tasks (OpenAGI, section 6.2)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -16,12 +12,13 @@ from torch import Tensor, nn
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.base import Suite
 from evaluator.execution.experts.weights import weights_digest
-from evaluator.openagi.training.corpus import Lesson
 from evaluator.openagi.training.lessons import gold_lessons
 from evaluator.planners.language_models.local.network import Network
 from evaluator.planners.language_models.local.scoring import completion_logits
 from evaluator.training.export import checkpoint_of, load_planner, write_planner
+from evaluator.training.lessons import Lesson
 from evaluator.training.loop import Progress, Schedule, fit
+from evaluator.training.lora import LoraSettings, adapt
 from evaluator.training.runs import begin
 
 _IGNORED = -100
@@ -55,45 +52,6 @@ class LessonsObjective:
     def loss(self, *, model: nn.Module, rng: np.random.Generator) -> Tensor:  # noqa: ARG002 - it is the network's
         chosen = [self.lessons[int(row)] for row in rng.permutation(len(self.lessons))[: self.batch]]
         return lesson_loss(network=self.network, lessons=chosen)
-
-
-_TARGETS = {"t5": ("q", "v")}
-"""The adapted layers by type of model; `q_proj` and `v_proj` for other types."""
-
-
-class LoraError(ValueError):
-    """A model cannot be adapted."""
-
-
-@dataclass(frozen=True, slots=True)
-class LoraSettings:
-    """The defaults are those of OpenAGI's released code, without dropout, so that runs can be resumed exactly."""
-
-    rank: int = 8
-    alpha: int = 16
-
-
-def adapt(module: nn.Module, *, settings: LoraSettings) -> tuple[nn.Module, Callable[[], nn.Module]]:
-    """Freeze a model except for low-rank additions to its query and value layers.
-
-    Returns:
-        The model to train, of the same class, and a function that merges the additions into it.
-
-    Raises:
-        LoraError: `peft` is not installed, or the model has no such layers.
-    """
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError:
-        raise LoraError("LoRA needs the package peft: pip install -c constraints.txt peft") from None
-    config: Any = module.config
-    targets = list(_TARGETS.get(config.model_type, ("q_proj", "v_proj")))
-    lora = LoraConfig(r=settings.rank, lora_alpha=settings.alpha, lora_dropout=0.0, target_modules=targets)
-    try:
-        wrapped = get_peft_model(module, lora)
-    except ValueError as error:
-        raise LoraError(f"The model cannot be adapted: {error}") from None
-    return wrapped.get_base_model(), wrapped.merge_and_unload
 
 
 WEIGHT_DECAY = 0.01

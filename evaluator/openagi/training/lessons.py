@@ -7,7 +7,8 @@ from evaluator.core.plans.checks import execution_order
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.suites.base import Suite, Task
 from evaluator.openagi.strategies.prompts import Demonstration
-from evaluator.openagi.training.corpus import Lesson, tree_lessons
+from evaluator.openagi.training.corpus import tree_lessons
+from evaluator.training.lessons import Lesson
 
 
 class NoTreeError(ValueError):

@@ -18,7 +18,6 @@ from transformers import T5Config, T5ForConditionalGeneration
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.tools.catalogues import OPENAGI
 from evaluator.openagi.training.corpus import (
-    Lesson,
     constrained_lesson,
     draw_annotator,
     draw_paraphrase,
@@ -39,6 +38,7 @@ from evaluator.training.export import (
     write_record,
     write_tokenizer,
 )
+from evaluator.training.lessons import Lesson
 from evaluator.training.loop import Progress, Schedule, fit
 from evaluator.training.runs import begin
 

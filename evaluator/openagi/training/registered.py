@@ -16,7 +16,7 @@ from evaluator.openagi.training.episodes import Sampling
 from evaluator.openagi.training.estimator_study import START, Arm, EstimatorStudy, Start, run_arm
 from evaluator.openagi.training.reinforce import Estimator
 from evaluator.openagi.training.rltf import Schedule
-from evaluator.training.export import model_folder
+from evaluator.training.export import base_model
 from evaluator.training.runs import ChoiceError
 
 Setting = str | int | float | bool
@@ -81,7 +81,7 @@ class TaskFeedbackRunner:
         )
         testing = replace(training, split="public", samples=settings.test_samples)
         return EstimatorStudy(
-            model=model_folder(settings.model), work=self.work / "planners", half=settings.half,
+            model=base_model(settings.model).folder, work=self.work / "planners", half=settings.half,
             training=prepare(suite=suite, settings=training).evaluator(),
             testing=prepare(suite=suite, settings=testing).evaluator(),
             data={"profile": settings.profile, "split": "validation", "samples": settings.reward_samples, "data": ""},

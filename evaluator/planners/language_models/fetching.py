@@ -33,6 +33,8 @@ class Fetched:
 
     folder: Path
     commit: str
+    licence: str = ""
+    """As the hub states it; empty if it states none, or is away."""
 
 
 def fetch_model(
@@ -88,7 +90,8 @@ def fetch_model(
             )
     except _HUB_ERRORS as error:
         raise ModelError(_explained(source=source, error=error, endpoint=endpoint)) from None
-    return Fetched(folder=Path(downloaded), commit=str(info.sha))
+    licences = [tag.removeprefix("license:") for tag in info.tags or () if tag.startswith("license:")]
+    return Fetched(folder=Path(downloaded), commit=str(info.sha), licence=", ".join(licences)[:200])
 
 
 def _explained(*, source: str, error: Exception, endpoint: str | None) -> str:

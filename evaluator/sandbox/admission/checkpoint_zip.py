@@ -68,6 +68,11 @@ class CheckpointFacts:
     parameters: int
 
 
+def is_accepted_name(name: str) -> bool:
+    """Whether a checkpoint may have a file of this name."""
+    return _ALLOWED.fullmatch(name) is not None
+
+
 def inspect(path: Path, *, most_unpacked_bytes: int) -> CheckpointFacts:
     """Check an archive.
 

@@ -36,7 +36,8 @@ from evaluator.planners.driving import strategy_planner_of
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import named_strategy
-from evaluator.training.causal import DataError, Measured
+from evaluator.training.causal import Measured
+from evaluator.training.lessons import DataError
 from evaluator.training.runs import ChoiceError, SettingsError
 from tests.evaluator.arc.small import TASK, evaluator
 from tests.evaluator.arc.training.conftest import FAMILIES, tiny

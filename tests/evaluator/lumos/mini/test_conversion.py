@@ -11,7 +11,7 @@ from evaluator.lumos.mini.conversion import FORMS, records_of, solve, write_trai
 from evaluator.lumos.mini.groups import GROUPS
 from evaluator.lumos.strategies import templates
 from evaluator.lumos.training.training import exchanges_of, read_conversations
-from evaluator.training.causal import DataError
+from evaluator.training.lessons import DataError
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,13 @@ from transformers import BertConfig, BertModel
 
 from evaluator.core.language_model import GenerateCall
 from evaluator.openagi.training.feedback_run import FeedbackRun, train_with_feedback
-from evaluator.openagi.training.finetuning import FineTuning, LoraError, LoraSettings, adapt, fine_tune
+from evaluator.openagi.training.finetuning import FineTuning, fine_tune
 from evaluator.openagi.training.lessons import NoLessonsError, gold_demonstrations, gold_lessons
 from evaluator.openagi.training.pretraining import planner_tokenizer
 from evaluator.openagi.training.rltf import Schedule
 from evaluator.planners.language_models.local.model import LocalModel
 from evaluator.training.export import export_transformers, write_tokenizer
+from evaluator.training.lora import LoraError, LoraSettings, adapt
 from tests.evaluator.openagi.training.models import SUITE, tiny_module
 from tests.evaluator.test_evaluation import GRAY_ONLY, LOW_ONLY, evaluator
 
