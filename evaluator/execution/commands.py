@@ -1,5 +1,6 @@
 """The commands `planarena profiles ...`: the expert of each tool, and downloads of the papers' checkpoints."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from evaluator.execution.experts.checkpoints import Checkpoint
     from evaluator.execution.experts.profile import Profile, ScorerSpec
 
+_LOCK_SECRET = "PLANARENA_LOCK_KEY"  # noqa: S105 - the name of the variable
+_SHORTEST_SECRET = 32
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 app = typer.Typer(no_args_is_help=True)
@@ -147,6 +150,12 @@ def fetch_profile(
         on_card = f", on its card {locked.licence}" if locked.licence else ""
         report_line(f"{name}: licence {item.licence}{on_card}")
     _report_unpinned(profile=chosen, names=names, folder=folder)
+    if os.environ.get(_LOCK_SECRET):
+        _sign(profile, folder=folder)
+    else:
+        report_line(
+            f"the lock is not signed: `planarena profiles sign {profile}` signs it, as public rows of a site need"
+        )
     if as_json:
         print_json([{"checkpoint": name, **read_lock(folder)[name].to_json()} for name in names])
         return
@@ -210,6 +219,35 @@ def _list_downloads(items: "list[Checkpoint]", *, folder: Path, mirror: Path | N
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
+@app.command("sign")
+def sign_profile(profile: ProfileArgument, cache: CacheOption = None) -> None:
+    """Sign the lock file of a profile's fetched checkpoints with the key of PLANARENA_LOCK_KEY."""
+    from evaluator.execution.experts.checkpoints import weights_folder
+
+    _chosen(profile=chosen_profile(profile, cache=cache), only="")
+    if not os.environ.get(_LOCK_SECRET):
+        raise usage_error(f"{_LOCK_SECRET} is not set: it holds the secret of your key, at least 32 random characters")
+    _sign(profile, folder=cache or weights_folder(profile))
+
+
+def _sign(profile: str, *, folder: Path) -> None:
+    """Sign the lock file, and say what a site needs to accept it."""
+    from evaluator.execution.experts.checkpoints import FetchError
+    from evaluator.execution.experts.signed_locks import SIGNATURE, sign_lock
+
+    secret = os.environ[_LOCK_SECRET].strip()
+    if len(secret) < _SHORTEST_SECRET:
+        raise usage_error(f"{_LOCK_SECRET} has {len(secret)} characters; a secret has at least {_SHORTEST_SECRET}")
+    try:
+        key = sign_lock(profile=profile, folder=folder, secret=secret)
+    except FetchError as error:
+        raise usage_error(error) from None
+    report_line(
+        f"signed by key {key.id} in {folder / SIGNATURE}. Sites that name {key.text} in PLANARENA_LOCK_KEYS rank "
+        "results of these checkpoints; they need lock.json and this file, no weights."
+    )
+
+
 @app.command("convert")
 def convert_file(
     source: Annotated[Path, typer.Argument(help="A .pth, .pt or .bin file with parameters.")],
@@ -237,6 +275,7 @@ def verify_profile(
     """Check the fetched files against the lock file. Exit code 1 if files are missing or damaged."""
     from evaluator.execution.experts.checkpoints import FetchError, weights_folder
     from evaluator.execution.experts.fetching import problem_of
+    from evaluator.execution.experts.signed_locks import signer_of
 
     chosen = chosen_profile(profile, cache=cache)
     names = _chosen(profile=chosen, only=only)
@@ -251,6 +290,8 @@ def verify_profile(
         damaged |= problem is not None
         out.print(f"{name}: {problem or 'as locked'}", markup=False, highlight=False, soft_wrap=True)
     _report_unpinned(profile=chosen, names=names, folder=folder)
+    signer = signer_of(folder)
+    report_line(f"the lock has a signature of key {signer}" if signer else "the lock is not signed")
     if damaged:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 

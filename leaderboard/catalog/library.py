@@ -102,6 +102,14 @@ class EvaluatorLibrary(Protocol):
         it cannot be read."""
         ...
 
+    def profiles_of_hubs(self) -> frozenset[str]:
+        """Names of the profiles whose experts load checkpoints that somebody else releases."""
+        ...
+
+    def lock_problem(self, profile: str) -> str:
+        """Why no key of `LOCK_KEYS` vouches for the checkpoints of such a profile, as a phrase; empty: one does."""
+        ...
+
     def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
         """Digest of the data (`Episode.data_digest`).
 
@@ -198,6 +206,21 @@ class Library:
         except ProfileError:
             return {}
         return {tool: spec.tolerance for tool, spec in experts.items() if spec.tolerance is not None}
+
+    def profiles_of_hubs(self) -> frozenset[str]:
+        return _profiles_of_hubs()
+
+    def lock_problem(self, profile: str) -> str:
+        from evaluator.execution.experts.checkpoints import FetchError, weights_folder
+        from evaluator.execution.experts.profile import ProfileError, load_profile
+        from evaluator.execution.experts.signed_locks import lock_problem
+
+        try:
+            checkpoints = load_profile(profile).checkpoints
+            folder = weights_folder(profile)
+            return lock_problem(profile=profile, checkpoints=checkpoints, folder=folder, keys=settings.LOCK_KEYS)
+        except (FetchError, ProfileError) as error:
+            return str(error)
 
     def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
         from evaluator.episodes.base import Setting
@@ -351,6 +374,13 @@ def library() -> EvaluatorLibrary:
 def _instance(path: str) -> EvaluatorLibrary:
     made: EvaluatorLibrary = import_string(path)()
     return made
+
+
+@cache
+def _profiles_of_hubs() -> frozenset[str]:
+    from evaluator.execution.experts.profile import load_profile, profile_names
+
+    return frozenset(name for name in profile_names() if load_profile(name).checkpoints)
 
 
 NO_PROFILE = "none"

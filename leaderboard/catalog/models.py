@@ -143,6 +143,18 @@ RELATED_CONDITIONS = "season"
 """The row beside an evaluation or a snapshot that says whether its data are public, for `select_related`."""
 
 
+class SignedLock(models.Model):
+    """A signature of a profile's lock file that this site has accepted (`locks.py`)."""
+
+    rules_digest = models.CharField(max_length=64, primary_key=True)
+    """`MeasuringConditions.profile_digest` of evaluations with these checkpoints."""
+    profile = models.CharField(max_length=40)
+    accepted = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.profile} {self.rules_digest[:12]}"
+
+
 class SeasonData(models.Model):
     """What is published of a suite's hidden data in a season."""
 

@@ -79,6 +79,11 @@ class EvaluationReason(models.TextChoices):
     ACCEPTED = "accepted", "{count} tasks were accepted as faults of the planner by {who}."
     PUBLISHED = "published", "Completed and published."
     NOT_PUBLIC = "not_public", "Completed. It is not public, so no board shows it."
+    LOCK_NOT_SIGNED = (
+        "lock_not_signed",
+        "Completed. Not ranked, because no operator vouches for the checkpoints of the profile {profile}: {detail}. "
+        "An operator signs the lock file with `planarena profiles sign {profile}` and runs `manage accept_lock` here.",
+    )
     NOT_VERIFIED = (
         "not_verified",
         "Completed on the owner's self-hosted worker. Not ranked, because this site has not verified the results.",

@@ -19,17 +19,17 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from gpu_jobs.tracing.spans import span
+from leaderboard.catalog.locks import problem_of_lock
 from leaderboard.evaluations.models import (
     Conditions,
     Evaluation,
     EvaluationReason,
     EvaluationState,
-    Submission,
     conditions_of_board,
     lock_board,
     lock_for_publishing,
 )
-from leaderboard.evaluations.states import advance
+from leaderboard.evaluations.states import advance, explain
 from leaderboard.evaluations.visibility import is_public
 from leaderboard.platform.hooks import Hook
 
@@ -67,9 +67,33 @@ def make_ready(*, evaluation: Evaluation, summary: dict[str, Any], device_class:
     return bool(current.update(summary=summary, device_class=device_class))
 
 
-def published_or_not(submission: Submission) -> EvaluationReason:
-    """The reason of a completed evaluation. The caller has locked its suite, so that it stays valid."""
-    return EvaluationReason.PUBLISHED if is_public(submission) else EvaluationReason.NOT_PUBLIC
+def published_or_not(evaluation: Evaluation) -> tuple[EvaluationReason, dict[str, object]]:
+    """The reason of a completed evaluation, and the facts of its sentence. They stay valid while the caller has locked
+    the suite."""
+    if not is_public(evaluation.submission):
+        return EvaluationReason.NOT_PUBLIC, {}
+    problem = problem_of_lock(
+        suite=evaluation.suite.slug, profile=evaluation.profile, rules_digest=evaluation.profile_digest
+    )  # fmt: skip
+    if problem:
+        return EvaluationReason.LOCK_NOT_SIGNED, {"profile": evaluation.profile, "detail": problem}
+    return EvaluationReason.PUBLISHED, {}
+
+
+def accept_locks() -> int:
+    """Rank the completed evaluations that waited for a signature of their profile's lock file, if there is one now, and
+    return how many."""
+    waiting = Evaluation.objects.filter(state=EvaluationState.COMPLETED, reason=EvaluationReason.LOCK_NOT_SIGNED)
+    accepted = 0
+    for evaluation in waiting.select_related("suite", "submission__planner").order_by("pk"):
+        with transaction.atomic():
+            lock_board(evaluation.suite.slug)
+            reason, facts = published_or_not(evaluation)
+            explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason, **facts)
+            if reason is not EvaluationReason.LOCK_NOT_SIGNED:
+                accepted += 1
+                changed.call(Changed(boards=[evaluation]))
+    return accepted
 
 
 def publish_ready(evaluation: Evaluation) -> None:
@@ -117,7 +141,8 @@ def _complete_together(evaluations: Sequence[Evaluation]) -> bool:
     boards: dict[tuple[int, Conditions], Evaluation] = {}
     completed = []
     for evaluation in evaluations:
-        done = advance(evaluation, target=EvaluationState.COMPLETED, reason=published_or_not(evaluation.submission))
+        reason, facts = published_or_not(evaluation)
+        done = advance(evaluation, target=EvaluationState.COMPLETED, reason=reason, facts=facts)
         if done:
             boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
             completed.append(evaluation.pk)

@@ -106,6 +106,11 @@ def _release(submission_id: UUID) -> bool:
     return True
 
 
+_SAY_WHETHER_PUBLISHED = frozenset(
+    {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC, EvaluationReason.LOCK_NOT_SIGNED}
+)
+
+
 def _locked_submission(submission_id: UUID) -> Submission:
     """The submission, locked, with the boards of all its suites locked as publishers lock them."""
     entered = Evaluation.objects.filter(submission=submission_id)
@@ -124,10 +129,9 @@ def _save(current: Submission, *, by: User | None, action: Action, before: dict[
     boards = {}
     for evaluation in completed.select_related("suite", "submission__planner"):
         boards[evaluation.suite_id, conditions_of_board(evaluation)] = evaluation
-        if evaluation.reason in {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC}:
-            # The reason says whether it was published.
-            reason = published_or_not(evaluation.submission)
-            explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason)
+        if evaluation.reason in _SAY_WHETHER_PUBLISHED:
+            reason, facts = published_or_not(evaluation)
+            explain(evaluation.pk, source=EvaluationState.COMPLETED, reason=reason, **facts)
     for evaluation in boards.values():
         publish_locked(evaluation)
     for pk in Evaluation.runs.filter(submission=current).values_list("pk", flat=True):

@@ -28,6 +28,12 @@ class FakeEvaluator:
     def rules_digest(self, *, suite: str, profile: str) -> str:
         return JUDGE_DIGEST if profile == NO_PROFILE else PROFILE_DIGEST
 
+    def profiles_of_hubs(self) -> frozenset[str]:
+        return frozenset({"paper"})
+
+    def lock_problem(self, profile: str) -> str:
+        return "it has no lock file"
+
     def data_digest(self, *, suite: str, profile: str, split: str, hidden: HiddenSeed | None = None) -> str:
         if hidden is not None:
             return hidden.data_digest(source=profile, suite=suite)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from evaluator.core.signatures.envelope import KeyFormatError
+from evaluator.execution.experts.signed_locks import trusted_keys
 from evaluator.network.egress_policy import EgressPolicyError, egress_policy
 from evaluator.scoring.arbiters.base import ArbiterError, arbiter_from
 from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
@@ -23,6 +25,11 @@ try:
     """Ports and proxy of calls to external servers (PLANARENA_EGRESS_PORTS, PLANARENA_EGRESS_PROXY)."""
 except EgressPolicyError as error:
     raise ImproperlyConfigured(f"{error}.") from None
+try:
+    LOCK_KEYS = trusted_keys(env.text("PLANARENA_LOCK_KEYS"))
+    """Public keys, by id, of the operators who vouch for the checkpoints of profiles (`catalog/locks.py`)."""
+except KeyFormatError as error:
+    raise ImproperlyConfigured(f"PLANARENA_LOCK_KEYS: {error}.") from None
 try:
     ARBITER = arbiter_from(os.environ)
     """Settles pairs that rules and network of the judges leave undecided, or None. Workers must use the same one."""
