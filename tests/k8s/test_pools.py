@@ -220,6 +220,16 @@ def test_downloaded_models_are_shared_by_the_pods_of_a_node():
     assert claim["spec"]["storageClassName"] == volume["spec"]["storageClassName"] == ""
 
 
+def test_workers_of_an_offline_pool_ask_no_hub_and_have_no_way_to_one():
+    offline = pool_with(offline=True, endpoints=False, modelsClaim="models-node-1", weightsClaim="weights")
+    environment = environment_of(container(offline, "worker"))
+    assert (environment["HF_HUB_OFFLINE"], environment["TRANSFORMERS_OFFLINE"]) == ("1", "1")
+    assert "planarena.io/egress" not in labels_of(offline)
+    online = pool_with(endpoints=False)
+    assert "HF_HUB_OFFLINE" not in environment_of(container(online, "worker"))
+    assert labels_of(online)["planarena.io/egress"] == "endpoint"
+
+
 # --- Scaling ----------------------------------------------------------------------------------------------------------
 
 

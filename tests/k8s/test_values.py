@@ -84,6 +84,8 @@ WRONG = [
     ({"pools": [{"name": "a", "device": "cuda", "gpu": {"count": 2}, "modelServer": {"kind": "container"}}]},
      r"a has 2 workers in a pod \(gpu.count\), and a model server in the same pod would serve one of them"),
     ({"pools": [{"name": "a", "modelServer": {"kind": "pod", "gpu": {"count": 2}}}]}, "a model server uses one GPU"),
+    ({"pools": [{"name": "a", "takes": ["models", "judged"], "offline": True, "modelServer": {"kind": "pod"}}]},
+     "a is offline and takes models, so modelsClaim"),
     ({"languageModels": [{"name": "a", "model": "/models/a", "claim": "b"}]}, r"images\.vllm\.digest is not set"),
 ]  # fmt: skip
 

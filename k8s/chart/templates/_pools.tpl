@@ -14,6 +14,9 @@
 {{- if and (has "models" .takes) (eq $server.kind "none") -}}
 {{ fail (printf "pools: %s takes models, so its modelServer.kind must be container or pod." .name) }}
 {{- end -}}
+{{- if and .offline (has "models" .takes) (not .modelsClaim) -}}
+{{ fail (printf "pools: %s is offline and takes models, so modelsClaim must name the claim that has them." .name) }}
+{{- end -}}
 {{- if and .gpu.claimTemplate (gt (int .gpu.count) 0) -}}
 {{ fail (printf "pools: %s has both gpu.count and gpu.claimTemplate: give one of them." .name) }}
 {{- end -}}
@@ -78,7 +81,7 @@ kueue.x-k8s.io/priority-class: {{ . }}
 
 {{/* Whether a pool's pods call public addresses: endpoints, and models of the hub unless there is a mirror. */}}
 {{- define "planarena.goesOut" -}}
-{{- if or .pool.endpoints (and (has "models" .pool.takes) (not .root.Values.modelMirror)) }}yes{{ end -}}
+{{- if or .pool.endpoints (and (has "models" .pool.takes) (not .root.Values.modelMirror) (not .pool.offline)) }}yes{{ end -}}
 {{- end }}
 
 {{/* Resources of a container. Takes `resources` (cpu, memory, storage), `gpu` (resource, count) and `claim`. */}}
@@ -277,6 +280,10 @@ PLANARENA_S3_ENDPOINT: {{ . | quote }}
 {{- end }}
 {{- with $values.modelMirror }}
 HF_ENDPOINT: {{ . | quote }}
+{{- end }}
+{{- if .pool.offline }}
+HF_HUB_OFFLINE: "1"
+TRANSFORMERS_OFFLINE: "1"
 {{- end }}
 {{- if $values.programs.enabled }}
 PLANARENA_PROGRAMS: planarena-programs.{{ $values.namespaces.jobs }}.svc:7071
