@@ -23,6 +23,8 @@ from evaluator.core.transcripts import EpisodeFigures, figures_of, summary_of
 from evaluator.episodes.base import Evaluator, SettingError, episode_of
 from evaluator.episodes.kept_artefacts import RememberedStore, folder_beside, keep_artefacts
 from evaluator.episodes.options import ExecutionSettings, selected_tasks, setting_of
+from evaluator.interop.imports.planner import ImportedPlans, read_imported
+from evaluator.interop.imports.run import LABEL, RunError
 from evaluator.planners.driving import StrategyPlanner
 from evaluator.planners.named import planner_named
 from evaluator.planners.strategies.registry import PlannerNameError
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from evaluator.scoring.uncertainty import Uncertainty
 
 _PLANS = "plans:"
+_IMPORTED = "imported:"
 
 
 # Long: one line for each option.
@@ -58,8 +61,8 @@ def evaluate(
     planner: Annotated[
         str,
         typer.Option(
-            help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), plans:FILE for plans of a file, or "
-            "the URL of a planner/1 endpoint."
+            help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), plans:FILE for plans of a file, "
+            "imported:RUN for a run of another harness, or the URL of a planner/1 endpoint."
         ),
     ] = "gold",
     against: Annotated[
@@ -151,6 +154,7 @@ def evaluate(
     except ValueError as error:
         raise usage_error(error) from None
     chosen_planner = _planner(name=planner, suite=as_asked, timeout=timeout)
+    imported = chosen_planner if isinstance(chosen_planner, ImportedPlans) else None
     try:
         evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
     except SettingError as error:
@@ -159,7 +163,14 @@ def evaluate(
         log.print(gaps, markup=False, highlight=False, soft_wrap=True)
     try:
         document = _document(
-            evaluator=evaluator, planner=chosen_planner, keys=keys, view=view, samples=samples, store=store, file=output
+            evaluator=evaluator,
+            planner=chosen_planner,
+            keys=keys,
+            view=view,
+            samples=samples,
+            store=store,
+            file=output,
+            imported=imported,
         )
         reliability = None
         if runs is not None and not is_reliability:
@@ -219,6 +230,7 @@ def _document(
     samples: int,
     store: str,
     file: Path | None,
+    imported: ImportedPlans | None = None,
 ) -> dict[str, Any]:
     """Run the evaluation with a progress view. Returns summary, provenance and records as one JSON object.
 
@@ -227,10 +239,13 @@ def _document(
     """
     from evaluator.core.records import ResultRecord
 
-    records = list[ResultRecord]()
+    records = list[ResultRecord]() if imported is None else imported.missing(suite=evaluator.suite, keys=keys)
+    left_out = {record.task for record in records}
     try:
         with view:
-            for record in evaluator.run(planner=planner, tasks=keys):
+            for _ in records:
+                view.task_completed()
+            for record in evaluator.run(planner=planner, tasks=[key for key in keys if key not in left_out]):
                 records.append(record)
                 view.task_completed()
     except KeyboardInterrupt:
@@ -241,7 +256,8 @@ def _document(
     document = evaluation_document(
         evaluator=evaluator, planner=planner.name, identity=identity, keys=keys, records=records, samples=samples
     )
-    return {**document, "causes": causes_document(suite=evaluator.suite, records=records, samples=samples)}
+    facts = {} if imported is None else {"imported": {"label": LABEL, **imported.source}}
+    return {**document, **facts, "causes": causes_document(suite=evaluator.suite, records=records, samples=samples)}
 
 
 def _asked_again(
@@ -260,7 +276,8 @@ def _asked_again(
     from evaluator.reliability.asking_again import further_runs, known_claim
     from evaluator.scoring.metrics.aggregate import summarise
 
-    claim = Claim.FIXED if name.startswith(_PLANS) else Claim.DECLARED if is_declared else known_claim(name)
+    is_fixed = name.startswith((_PLANS, _IMPORTED))
+    claim = Claim.FIXED if is_fixed else Claim.DECLARED if is_declared else known_claim(name)
     first = {record.task: record for record in map(ResultRecord.model_validate, document["results"])}
 
     def say(message: str) -> None:
@@ -487,6 +504,11 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
 
         file = Path(name.removeprefix(_PLANS))
         return GivenPlans(plans_of(file, suite=suite).plans, name=file.name)
+    if name.startswith(_IMPORTED):
+        try:
+            return read_imported(Path(name.removeprefix(_IMPORTED)), suite=suite)
+        except RunError as error:
+            raise usage_error(error) from None
     try:
         return planner_named(name=name, suite=suite)
     except PlannerNameError as error:

@@ -99,15 +99,33 @@ def plans_of_file(file: Path) -> dict[str, Any]:
     """
     # Imported when needed, since loading the parsers of plans takes longer than most commands.
     from evaluator.core.plans_file import PlansFileError, read_plans
+    from evaluator.interop.imports.run import RunError, import_in
 
     try:
-        plans = read_plans(file.read_bytes()).plans
+        data = file.read_bytes()
+        plans = imported.plans if (imported := import_in(data)) else read_plans(data).plans
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
-    except PlansFileError as error:
+    except (PlansFileError, RunError) as error:
         raise UsageError(f"{file}: {error}") from None
     # Always wrapped: a plan may itself be an object with the key "plan".
     return {task: {"plan": entry.plan, "alternatives": list(entry.alternatives)} for task, entry in plans.items()}
+
+
+def facts_of_import(file: Path | None) -> dict[str, Any]:
+    """Description and model of a planner whose plans are a document of `planarena import`; nothing for other files."""
+    from evaluator.interop.imports.run import LABEL, RunError, import_in
+
+    try:
+        imported = None if file is None else import_in(file.read_bytes())
+    except (OSError, RunError):
+        # `plans_of_file` says what is wrong.
+        return {}
+    if imported is None:
+        return {}
+    source = imported.source
+    said = ", ".join(str(source[name]) for name in ("format", "producer", "run") if source.get(name))
+    return {"description": f"{LABEL[0].upper()}{LABEL[1:]} ({said}).", "model_name": str(source.get("model") or "")}
 
 
 def header_of_options(

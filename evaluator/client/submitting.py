@@ -27,6 +27,7 @@ from evaluator.client.options import (
     chosen_visibility,
     client_of,
     entry_of,
+    facts_of_import,
     given_options,
     given_roles,
     header_of_options,
@@ -271,7 +272,7 @@ def submit(
         roles = given_roles(role or [], headers=role_header or [])
         entry = entry_of(
             {"name": name, "options": given_options(option or []), "roles": roles.fields}
-            | entered
+            | {**entered, **{name: value for name, value in facts_of_import(plans).items() if not entered[name]}}
             | chosen_planner(
                 planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
                 strategy=entered["strategy"], plans=plans, agent=agent,

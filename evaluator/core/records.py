@@ -81,6 +81,8 @@ class Reason(StrEnum):
     """The goal of the request is unknown to a suite that judges plans, so no plan can be judged."""
     NOT_PERTURBED = "not_perturbed"
     """The request has no variant for the perturbation of this evaluation."""
+    NOT_IN_RUN = "not_in_run"
+    """The imported run has no answer for this task."""
     EVALUATION_FAILED = "evaluation_failed"
     """The evaluation failed before the task ran."""
 
