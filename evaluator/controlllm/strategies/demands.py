@@ -10,11 +10,15 @@ Remarks ("Do nothing else.") and statements ("A cat sits on a mat.") demand noth
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
 
 from evaluator.controlllm.strategies import text_tools
-from evaluator.controlllm.strategies.verbs import may_be_verb
+from evaluator.controlllm.strategies.verbs import base_of_verb, domain_of_verb, may_be_verb
 from evaluator.core.tools.types import ResourceType, Tool
 
 
@@ -33,19 +37,28 @@ class Demand:
         return not self.tools and not self.lacks
 
 
+_DATA: Mapping[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+
+
 def _words(*choices: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(choices)})\b", re.IGNORECASE)
+    """Whole words or phrases in any case, by the syntax of `demands.toml`."""
+    phrases = (choice.replace(" ... ", r"(?: \S+){0,6}? ").replace(" ", r"\s+") for choice in choices)
+    return re.compile(rf"\b(?:{'|'.join(phrases)})(?!\w)", re.IGNORECASE)
+
+
+_GROUPS: Mapping[str, tuple[str, ...]] = {name: tuple(tools) for name, tools in _DATA["groups"].items()}
+
+
+def _tools_of(name: str) -> tuple[str, ...]:
+    return _GROUPS.get(name, (name,))
 
 
 _IMAGE, _VIDEO, _AUDIO, _TEXT = ResourceType.IMAGE, ResourceType.VIDEO, ResourceType.AUDIO, ResourceType.TEXT
 _COUNTS = ("count_objects", "count_masks", "count_categories")
 _ASKED = ("image_question_answering",)
 _MASKS = ("image_instance_segmentation", "select_mask", "segment_anything", "image_segmentation_by_mask")
-_BOXES = ("object_detection", "visual_grounding", "select_bbox")
-_CLASSES = ("image_classification", "video_classification", "audio_classification", "select_category")
-_CAPTIONS = ("image_captioning", "video_captioning")
-_WRITERS = ("text_to_text_generation", "openai_chat_model")
-_EDITORS = ("text_image_editing", "partial_image_editing")
+_BOXES, _CLASSES, _CAPTIONS = _GROUPS["boxing"], _GROUPS["naming"], _GROUPS["describing"]
+_WRITERS, _EDITORS = _GROUPS["writing"], _GROUPS["editing"]
 _ANNOTATORS = ("title_generation", "text_to_tags", "named_entity_recognition", "summarization", "sentiment_analysis",
                "extract_location")  # fmt: skip
 """Tools that annotate a text."""
@@ -59,120 +72,32 @@ _ALONG = {
     "depth": ("depths?",),
     "normal": ("normals?", "normal map"),
 }
-
-_NOUNS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (_words("web ?pages?", "web ?sites?", "html"), ("video_to_webpage",)),
-    (_words("weather", "forecast"), ("get_weather",)),
-    (_words("(?:current|local) time", "time of day", "time"), ("get_time",)),
-    (_words("music", "melod(?:y|ies)", "tunes?", "songs?", "jingle", "soundtrack"), ("text_to_music",)),
-    (_words("transcripts?", "transcriptions?"), ("speech_to_text", text_tools.READER)),
-    (_words("speech", "narration", "voice-?over", "spoken version", "audio(?: version| file)?", "recording"),
-     ("text_to_speech",)),
-    (_words("soft[- ]edges?", "soft[- ]edge map", "hed", "hed map", "holistic(?:ally)?"), ("image_to_hed",)),
-    (_words("(?:segment(?:ation)? )(?:map|result|output)", "map of (?:all )?(?:its |the )?segments?", "segments"),
-     ("segment_anything",)),
-    (_words("edge(?:s| map| result| output| image| detection)?", "canny"), ("image_to_edge",)),
-    (_words("(?:straight )?lines?(?: map| drawing| result| output)?"), ("image_to_line",)),
-    (_words("scribbles?", "(?:rough |quick )?sketch", "doodle"), ("image_to_scribble",)),
-    (_words("poses?", "skeletons?", "postures?", "body keypoints"), ("image_to_pose",)),
-    (_words("depths?", "distances?", "distance map", "how (?:far|near|close|deep)"), ("image_to_depth",)),
-    (_words("(?:surface )?normals?", "normal map"), ("image_to_normal",)),
-    (_words("masks?", "segmentations?", "silhouettes?", "pixels"), (*_MASKS, "image_segmentation_by_points")),
-    (_words("bounding[- ]box(?:es)?", "box(?:es)?", "bbox(?:es)?", "positions?", "coordinates", "whereabouts",
-            "locations?"), _BOXES),
-    (_words("numbers?", "counts?", "quantity", "quantities", "total", "amount", "tally"), (*_COUNTS, *_ASKED)),
-    (_words("captions?", "descriptions?", "sentences?"), _CAPTIONS),
-    (_words("answers?", "repl(?:y|ies)"), (*_ASKED, *_WRITERS)),
-    (_words("names? of (?:the )?(?:main |different )?(?:objects?|things?|animals?|actions?|motions?)",
-            "categor(?:y|ies)",
-            "class(?:es)?", "labels?", "(?:main )?(?:objects?|subjects?|things?)", "actions?", "motions?", "movements?",
-            "activit(?:y|ies)", "kinds?"), _CLASSES),
-    (_words("poems?", "limericks?", "stor(?:y|ies)", "essays?", "haikus?", "jokes?", "lyrics", "letter to", "slogans?",
-            "speech for", "explanations?", "paragraphs?", "rhymes?", "recipes?", "names?", "ideas?", "tips", "advice",
-            "suggestions?", "dialogues?", "riddles?", "toasts?", "definitions?"), _WRITERS),
-    (_words("variations?", "variants?", "alternative versions?", "(?:another|similar|different) versions?",
-            "(?:something|image|picture|photo|one|version)s? (?:that is |which is )?similar"), ("image_to_image",)),
-    (_words("words?", "texts?", "writings?", "letters", "letterings?", "inscriptions?"), (text_tools.READER,)),
-    (_words("videos?", "clips?", "films?", "movies?", "animations?"),
-     ("image_to_video", "text_to_video", "image_audio_to_video")),
-    (_words("images?", "pictures?", "photos?", "photographs?", "drawings?", "paintings?", "illustrations?", "artworks?",
-            "scenes?", "renderings?", "portraits?", "posters?", "logos?", "postcards?", "wallpapers?"),
-     ("text_to_image",)),
-)  # fmt: skip
+_NOUNS, _NOUNS_OF_TEXTS = (
+    tuple(
+        (_words(*result["nouns"]), _tools_of(result["tools"]))
+        for result in _DATA["results"]
+        if result.get("of", "") == source
+    )
+    for source in ("", "text")
+)
 """Wanted results and the tools that make them. The first word of the noun phrase decides, then this order."""
-
-_VERBS: tuple[tuple[re.Pattern[str], tuple[str, ...]], ...] = (
-    (_words("count", "tally", "enumerate", "add up", "tot(?:al)? up"), (*_COUNTS, *_ASKED)),
-    (_words("cut out", r"cut (?:.*?)\bout", "isolate", "mask out", "(?:show|leave|give)(?: me)? (?:only|just"
-    r"|nothing but) the", "keep only", "keep just", "keep", "leave only"),
-     ("mask_image",)),
-    (_words(r"(?:extract|separate|pick out|lift|take out|split off) "
-            r"(?!.*\b(?:text|words?|writing|letters|audio|sound|frames?|"
-            r"colou?rs?|maps?|edges?|lines?|pose|depth|normals?|masks?|segments?)\b(?! of)(?! it)(?!$))(?:the|a|an"
-            r"|every|each|"
-            r"all) \w+(?: \w+)? (?:from|out of|of|in)", "disentangle"), ("mask_image",)),
-    (_words("crop", "clip out", "cut"), ("image_cropping",)),
-    (_words("remove", "erase", "delete", "eliminate", "get rid of", "take out", "take away", "wipe out", "wipe away",
-            "inpaint", "clean away", "retouch away", "edit out", r"(?:take|get) .*\b(?:out of|away from)", "drop"),
-     ("image_inpainting",)),
-    (_words("highlight", "mark", "outline", "frame", "circle", r"(?:draw|put|place) (?:a |an |the )?(?:\w+ )?"
-            r"(?:box|boxes|border|borders|rectangle|frame)(?: around)?"), ("highlight_object_on_image",)),
-    (_words("segment", "mask"), (*_MASKS, "image_segmentation_by_points")),
-    (_words("detect", "locate", "find", "spot", "localise", "localize", "box", "look for", "search"), _BOXES),
-    (_words("classify", "recognise", "recognize", "identify", "categorise", "categorize", "label", "name"), _CLASSES),
-    (_words("describe", "caption", "narrate"), _CAPTIONS),
-    (_words("read", "transcribe", "ocr", "decipher"), (text_tools.READER, "speech_to_text")),
-    (_words("summari[sz]e", "shorten", "condense", "abridge", r"sum .*\bup", "sum up", "boil .*down"),
-     ("summarization",)),
-    (_words("tag"), ("text_to_tags",)),
-    (_words("title", "entitle"), ("title_generation",)),
-    (_words("answer", "reply", "respond"), (*_ASKED, *_WRITERS)),
-    (_words("explain", "write", "compose", "invent", "tell (?:me |us )?(?:a|an) (?:joke|story)"), _WRITERS),
-    (_words("dub"), ("dub_video",)),
-    (_words("animate"), ("image_to_video",)),
-    (_words("film"), ("text_to_video",)),
-    (_words("speak", "say", "pronounce", "vocalise", "vocalize"), ("text_to_speech",)),
-    (_words("replace", "swap", "change", "edit", "modify", "alter", "recolou?r", "repaint", "colou?r", "add", "put",
-            "dye",
-            "brighten", "darken", "stylise", "stylize", "restyle", "redraw", "tint"), _EDITORS),
-    (_words("vary"), ("image_to_image",)),
-    (_words("trace"), ()),
-)  # fmt: skip
-"""Verbs that say by themselves what is wanted, and the tools that do it; none: the noun decides."""
-_OF_PARTICIPLES: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("removed", "erased", "deleted", "gone", "eliminated"), ("image_inpainting",)),
-    **dict.fromkeys(("cropped",), ("image_cropping",)),
-    **dict.fromkeys(("isolated", "cut out"), ("mask_image",)),
-    **dict.fromkeys(("highlighted", "marked", "outlined", "circled", "framed"), ("highlight_object_on_image",)),
-    **dict.fromkeys(("segmented",), _MASKS),
-    **dict.fromkeys(("detected", "located", "boxed"), _BOXES),
-    **dict.fromkeys(("counted",), (*_COUNTS, *_ASKED)),
-    **dict.fromkeys(("described", "captioned"), _CAPTIONS),
-    **dict.fromkeys(("classified", "identified", "recognised", "recognized"), _CLASSES),
-    **dict.fromkeys(("replaced", "recoloured", "recolored", "changed", "repainted"), _EDITORS),
-    **dict.fromkeys(("read", "transcribed"), (text_tools.READER,)),
-    **dict.fromkeys(("summarised", "summarized", "shortened"), ("summarization",)),
-    **dict.fromkeys(("tagged",), ("text_to_tags",)),
-}
-_DONE = re.compile(rf"\b({'|'.join(_OF_PARTICIPLES)})\b", re.IGNORECASE)
+_VERBS = tuple((_words(*act["verbs"]), _tools_of(act["tools"])) for act in _DATA["acts"])
+"""Verbs that say by themselves what is wanted, and the tools that do it."""
+_ANYWHERE = tuple((_words(*act["anywhere"]), _tools_of(act["tools"])) for act in _DATA["acts"] if "anywhere" in act)
+"""Phrases about a picture that say what is wanted wherever they are."""
+_LIGHT = _words(*_DATA["light"]["verbs"])
+_TELLS = _words(*_DATA["telling"]["verbs"])
+_OUTWARD = _words(*_DATA["outward"]["verbs"])
+_OUTWARD_DOMAINS = frozenset(_DATA["outward"]["domains"])
+_OF_PARTICIPLES = tuple(
+    (_words(*act["participles"]), _tools_of(act["tools"])) for act in _DATA["acts"] if "participles" in act
+)
 """A wish for something to be done: "I want the dog removed"."""
 _DRAWS = _words("draw", "paint", "illustrate", "depict", "imagine", "picture", "visualise", "visualize", "sketch",
                 "generate", "create", "render", "produce", "design", "make", "invent")  # fmt: skip
-_LIGHT = _words(
-    "make", "give", "create", "produce", "generate", "get", "show", "return", "provide", "have", "want", "need", "like",
-    "extract", "compute", "calculate", "estimate", "obtain", "derive", "build", "turn", "convert", "transform",
-    "process",
-    "render", "deliver", "prepare", "take", "use", "apply", "perform", "do", "draw", "paint", "design", "list", "tell",
-    "find out", "work out", "figure out", "determine", "infer", "predict", "try", "run", "trace", "fetch", "supply",
-    "send me", "hand me", "bring me", "illustrate", "depict", "imagine", "picture", "sketch", "map", "check", "see",
-    "know", "verify", "confirm", "measure", "search", "collect", "compile", "offer",
-    "visualise", "visualize", "ask", "decide", "suggest", "propose", "come up with", "think of", "let",
-    "retrieve", "report", "state", "output", "present", "display", "let me have", "look up", "write down", "pull out",
-    "split", "divide", "separate", "pick out", "point out", "indicate",
-)  # fmt: skip
-_INTO = re.compile(
-    r"\b(?:turn|convert|transform|make|process|change|divide|split)\b.*?\b(?:in|to|into|as)\s+(.*)", re.IGNORECASE
-)
+_TURNS = re.compile(r"\b(?:turn|convert|transform|make|process|change|divide|split|partition|break)\b", re.IGNORECASE)
+_INTO = re.compile(r"\b(?:in|to|into|as)\s+", re.IGNORECASE)
+_AS = re.compile(r"\b(?:as|in (?:the )?form of)\s+(.*)", re.IGNORECASE)
 _CHANGED = re.compile(
     r"\b(?:make|turn|let|have|render)\s+(?:the|it|its|every|all|this|that|his|her)\b(?!\s*$)(?!.*\b(?:in|to"
     r"|as)?to a\b).*",
@@ -187,40 +112,35 @@ _SIZES = _words(
     r"\d+ ?(?:px|pixels|percent|dpi)",
 )
 """Changes of the file, not of what the picture shows."""
-_STARTS = re.compile(
-    r"^\W*(?:(?:please|kindly|now|also|and|then|first|next|finally|so|hi|hello|hey|ok|okay|in addition|additionally|"
-    r"besides|moreover|again|just|simply|quickly|carefully|lastly|secondly|afterwards|after that|later|if you (?:can"
-    r"|could|would|please))\b\W*)+",
-    re.IGNORECASE,
-)
+_STARTS = re.compile(rf"^\W*(?:{_words(*_DATA['openings']['adverbs']).pattern}\W*)+", re.IGNORECASE)
 _ADDRESS = re.compile(
     r"^\W*(?:(?:(?:a|one|my|another|here is a|the) )?question (?:about|on|for|concerning|regarding) [^:,?]+[:,]"
+    r"|(?:[\w-]+ ){0,3}(?:question|task|request|job|favou?r)(?: for you)?[:,-]"
     r"|for (?:each|all|every one) (?:of )?[^:?]+:|(?:in|about|regarding|concerning|as for|on) (?:the |this |my )?"
     r"(?:image|picture|photo|video|clip)\s*[:,])\s*",
     re.IGNORECASE,
 )
 """What a question or an order is about, before it."""
-_POLITE = re.compile(
-    r"^\W*(?:(?:can|could|would|will) (?:you|i|we)(?: please| kindly| be so kind as to| help me(?: to)?| get| have)?"
-    r"|(?:i|we)(?:'d| would| should)? (?:want|need|like|love|wish|have)(?: you)? to(?: have| get| see| know)?"
-    r"|would you mind|i am asking you to|you should|help me(?: to)?|let us|let's|may i(?: have| get)?"
-    r"|it would be nice to"
-    r"|your task is to|is it possible to|are you able to|do me a favou?r and|go ahead and)\b\W*(?:please\b\W*)?",
-    re.IGNORECASE,
-)
+_POLITE = re.compile(rf"^\W*{_words(*_DATA['openings']['polite']).pattern}\W*(?:please\b\W*)?", re.IGNORECASE)
 _WISHES = re.compile(
-    r"^\W*(?:i|we)(?:'d| would| am| are|'m|'re)?\s+(?:also |only |just |really |still )?"
-    r"(?:want|need|like|love|looking for|after|require|wish for|interested in)\s+",
+    rf"^\W*(?:i|we)(?:'d| would| am| are|'m|'re)?\s+(?:also |only |just |really |still )?"
+    rf"{_words(*_DATA['openings']['wishes']).pattern}\s+",
     re.IGNORECASE,
 )
 _REMARK = re.compile(
-    r"^\W*(?:do (?:this|that|it|not|nothing)\b|don't\b|look at (?:the )?\w+\W*$|this is (?:all|it|urgent)\b|thank"
+    r"^\W*(?:(?:can|could|would|will) (?:you|anyone|somebody|someone)(?: please)?"
+    r"(?: help(?: me)?(?: out)?(?: with (?:this|that|it))?| do (?:this|that|it))?\W*$"
+    r"|is (?:this|that|it) (?:possible|ok|okay|doable|feasible)\W*$|do (?:this|that|it|not|nothing)\b|don't\b"
+    r"|look at (?:the )?\w+\W*$|this is (?:all|it|urgent)\b|thank"
     r"|thanks"
     r"|(?:leave|keep|make|let|hide|blank out|turn|paint|black out|fill|drop|ignore|forget) (?:out )?(?:all "
     r"|everything |any |away )?"
     r"(?:of )?(?:the |that )?(?:rest|others?\b|else|background black|remaining)|do without|take your time"
+    r"|(?:give|show|return|bring|pass) (?:me |us )?(?:it|them|that|the result)(?: (?:to (?:me|us)|back))?\W*$"
     r"|(?:tell|list|say|name) (?:it|them|that|those)(?: (?:all|in (?:a|one) (?:\w+ )?(?:sentence|word|list)))?\W*$"
     r"|(?:drop|lose|remove|black out) (?:its|the) background\W*$|.*\bnothing of\b(?!.*, so\b).*\bbut\b"
+    r"|\w+ (?:\w+ )?(?:away |out |off )?(?:all )?(?:of )?"
+    r"(?:the rest|everything else|the others?|the remainder|what remains)\b"
     r"|everything else|all the rest|nothing else|ignore\b|never mind|note that|remember that|be (?:careful|quick"
     r"|precise)"
     r"|use (?:only )?(?:the|this|that|it)\b(?! .*\b(?:to|for|and)\b)|labels? (?:are|is) not|no labels?\b"
@@ -247,7 +167,8 @@ _DETERMINERS = frozenset({
     "this", "those", "three", "two", "we", "you", "your",
 })  # fmt: skip
 _SUBJECTS = frozenset({
-    "both", "he", "i", "it", "my", "neither", "nobody", "our", "she", "there", "they", "we", "you",
+    "both", "everybody", "everyone", "he", "i", "i've", "it", "my", "neither", "nobody", "our", "she", "somebody",
+    "someone", "something", "there", "they", "they've", "we", "we've", "you", "you've",
 })  # fmt: skip
 """First words of statements, which only demand something as a wish or a question."""
 _LATE_SUBJECT = re.compile(
@@ -264,6 +185,15 @@ _WONDERS = re.compile(
     r"| unsure| interested)\b(?: about| in)? ?(?=.*\b(?:if|whether|what|which|who|where|how|why|when)\b)",
     re.IGNORECASE,
 )
+_OPINION = re.compile(
+    r"^\W*(?:would|do|could) you (?:say|agree|think|believe|guess)\b(?! (?:\"|this|it|the|aloud))", re.IGNORECASE
+)
+_BECOMES = re.compile(
+    r"\b(?:the|his|her|its|their|my|this|that|every|each|all|both)\b.*"
+    r"\b(?:to be|to become|be|become|into)\s+(?!able\b)[a-z]+",
+    re.IGNORECASE,
+)
+"""A wish for something in a picture to be otherwise: "I want the door to be green"."""
 _LOOKS = re.compile(r"^\W*(?:take|use|watch|look at|inspect|open|examine|view|consider|study|load)\b", re.IGNORECASE)
 _CHECKS = re.compile(
     r"^(?:check|search|scan|inspect|look (?:through|in|at)|go through|examine)\b.*\bfor\b", re.IGNORECASE
@@ -273,70 +203,58 @@ _PLEASE = re.compile(
 )
 """Before the order in a statement: "I do not like the lamp, so please remove it"."""
 _PREPOSITIONS = frozenset({
-    "about", "according", "after", "along", "although", "as", "at", "based", "because", "before", "by", "for",
-    "from", "given", "if", "in", "of", "on", "over", "since", "through", "to", "under", "unless", "until",
-    "using", "when", "where", "while", "with", "within", "without",
+    "about", "according", "after", "along", "although", "as", "at", "based", "because", "before", "by",
+    "considering", "following", "for", "from", "given", "if", "in", "keeping", "of", "on", "over", "since", "starting",
+    "taking", "through", "to", "under", "unless", "until", "using", "when", "where", "while", "with", "within",
+    "without",
 })  # fmt: skip
-_ELSEWHERE = re.compile(
-    r"\b(?:e-?mail\w*|sms|text message|whatsapp|telegram|tweet|twitter|facebook|instagram|youtube|upload\w*"
-    r"|download\w*"
-    r"|3-?d\b|three-dimensional|pdf|powerpoint|spreadsheet|excel|word document|svg|vector graphic|slide ?show"
-    r"|(?:each|every|all|single) frames?|frame by frame|exif|metadata|file size|resolution|megapixels?|password"
-    r"|desktop|folder|on paper|by post|credit card|clipboard|hologram|sign language|braille|morse|gif|zip file"
-    r"|jpe?g format|tiff"
-    r"|database"
-    r"|(?:kilo|mega|giga)?bytes?|kb|mb|newsletter|podcast|hard (?:disk|drive)|slow[- ]motion|time-?lapse|panorama"
-    r"|collage|upside down|thumbnail|share price"
-    r"|exchange rate)\b"
-    r"|\b(?:to|on|from|at|onto|in|with|for) (?:my|our|his|her|their) (?!own\b)(?:\w+ ){0,2}"
-    r"(?:phone|telephone|mobile|website|site|disk|laptop|computer|pc|neighbou?r|boss|mother|father|aunt|uncle"
-    r"|friends?|"
-    r"office|account|wall|desk|profile|page|inbox|colleagues?|team|client|customers?|doctor|bank|sister|brother|wife|"
-    r"husband|son|daughter|teacher|list|notes|diary|album|shop|basket|cart|landlord|blog|fridge|tv|television"
-    r"|smartwatch|watch|car)\b"
-    r"|\b(?:in|into|to|from) (?:french|german|spanish|italian|english|chinese|japanese|latin|russian|dutch"
-    r"|portuguese|"
-    r"polish|korean|arabic|hindi|swedish|greek|turkish)\b|\btranslat\w+",
-    re.IGNORECASE,
+_AWAY = _DATA["elsewhere"]
+_OF_SOMEBODY = r"(my|our|his|her|their) (?!own\b)(\w+ ){0,2}"
+_ELSEWHERE = _words(
+    *_AWAY["results"],
+    rf"(to|on|from|at|onto|in|into|with|for) {_OF_SOMEBODY}({'|'.join(_AWAY['places'])})",
+    rf"(to|with|at) {_OF_SOMEBODY}({'|'.join(_AWAY['persons'])})",
+    rf"(in|into|to|from) (\w+ )?({'|'.join(_AWAY['languages'])})",
 )
 """Results and places that no tool makes or reaches."""
 _ALOUD = re.compile(r"\b(?:aloud|out loud|loudly|with a \w+ voice)\b", re.IGNORECASE)
-_NOT_SEEN = re.compile(
-    r"\b(?:cost|price|prices|worth|buy|bought|for sale|sold|taken|photographer|camera|photographed|shot|address"
-    r"|phone "
-    r"number|how (?:old|large|big|heavy) is the file|file|megabytes?|bytes|kilobytes|dpi|pixels?|licen[cs]e|copyright"
-    r"|weigh|weighs|heart rate|smell\w*|taste|temperature|tomorrow|next week|currently|today|yesterday|calories"
-    r"|surname"
-    r"|edited|photoshopped|uploaded|downloaded|population|president|invented|heavy|weight|(?:kilo)?grams?|kilos?"
-    r"|pounds?|(?:centi|kilo)?met(?:er|re)s?|inches|miles|expensive|loud"
-    r"|how (?:fast|warm|hot|cold)|lens|aperture|shutter|(?:which|what) date|created|(?:which|what|whose) \w+ took"
-    r"|who (?:painted|made|drew|built|designed|owns|wrote|sent"
-    r"|posted|created)|gps"
-    r"|latitude|longitude|stored)\b",
-    re.IGNORECASE,
-)
-"""What no answer about a picture can be read from the picture."""
-_NOT_OF_CLIPS = re.compile(
-    r"\b(?:how (?:long|many|much|often|fast|old)|colou?rs?|when|why|who|whose|where|says?|said|heard|sound|hear"
-    r"|spoken"
-    r"|duration|seconds?|minutes?|frames?)\b",
-    re.IGNORECASE,
-)
+_NOT_SEEN, _NOT_OF_CLIPS, _NOT_HEARD = (_words(*_DATA["unseen"][kind]) for kind in ("picture", "clip", "sound"))
+"""What cannot be read from a picture, a clip or a sound."""
+_CLIP_SHOWS = _words(*_DATA["unseen"]["clip_shows"])
+_SPOKEN = _words("said", "says?", "spoken", "speaks?", "speakers?", "talks?", "talking", "tells?", "told", "words")
 _MAP_WORDS = re.compile(
     r"\b(?:(?:soft )?edges?|lines?|hed|scribbles?|sketch|poses?|skeleton|segment(?:ation)?s?|depths?|normals?)\b"
     r"(?: maps?| drawings?| results?| outputs?)?",
     re.IGNORECASE,
 )
-_SIMILAR = re.compile(r"\b(?:similar|another|variation|variant|like (?:it|this|the image)|based on)\b", re.IGNORECASE)
+_SIMILAR = re.compile(
+    r"\b(?:similar|resembl\w+|looks? like|close to|another|variation|variant|like (?:it|this|the image)|based on)\b",
+    re.IGNORECASE,
+)
+_ARTICLE_AND_NOUN = re.compile(r"\b(?:the|an?|its)\s+\w+", re.IGNORECASE)
+_ARTICLE = re.compile(r"^\W*(?:an?|the|its|all)\s+", re.IGNORECASE)
+_PART_INTO = re.compile(
+    r"\b(?:turn|change|transform|convert|make)\s+(?:the|his|her|their|its|every|each|all)\s+(?!image|picture|photo)"
+    r".*\b(?:in|of|on|from)\s+the image\s+(?:in)?to\b",
+    re.IGNORECASE,
+)
+"""Of a part of a picture, not of the whole: "Turn the collar in a.png into a tie"."""
+_WELCOME = re.compile(
+    r"\bwould (?:also |really )?(?:be (?:\w+ )?(?:great|nice|good|lovely|perfect|helpful|useful|fine|wonderful|ideal"
+    r"|welcome|appreciated)|help|do)\b",
+    re.IGNORECASE,
+)
+"""Behind a result that is wanted: "A crop of the face would be great"."""
+_SOMETHING = re.compile(r"\W*(?:me |us )?(?:something|anything|one)\b", re.IGNORECASE)
 _MEDIA_WORDS = re.compile(
     r"\b(?:the|this|that|my|these) (?:\w+ )?(?:images?|pictures?|photos?|videos?|clips?|attachments?|drawing"
     r"|recording)\b"
     r"|\battached\b",
     re.IGNORECASE,
 )
-_ALONG_WORDS = _words("using", "use", "with", "along", "from", "by", "based on", "take", "following")
+_ALONG_WORDS = _words("using", "use", "taking", "given", "with", "along", "from", "by", "based on", "take", "following")
 _NP_ENDS = re.compile(
-    r"\b(?:of|in|from|for|on|with|that|which|showing|shows|to|by|where|who|at|under|around|out|along|as|using|"
+    r"(?<!-)\b(?:of|in|from|for|on|with|that|which|showing|shows|to|by|where|who|at|under|around|out|along|as|using|"
     r"containing|about|and|into|onto)\b|[,:;.?!]",
     re.IGNORECASE,
 )
@@ -350,56 +268,97 @@ _WHOLE_FILE = re.compile(
     r"(?:image|picture|photo|video|file|clip|audio|text)\b(?!\s+(?:of|on|in)\b)",
     re.IGNORECASE,
 )
-_NOT_REMOVED = _words(
-    "background", "noise", "blur", "shadows?", "red[- ]eye", "duplicates?", "compression", "colou?rs?", "glare",
-    "haze", "grain", "virus(?:es)?", "seconds?", "minutes?", "frames?", "silence", "sound", "audio",
-)  # fmt: skip
+_NOT_REMOVED = _words(*_DATA["unseen"]["removal"])
+_AFTER_RESULT = re.compile(
+    r"(?:\s+(?:maps?|images?|versions?))?(?:\s+(?:of|for|in|from|on|about)\b|\s*[,.:?!]|\s*$)", re.IGNORECASE
+)
+_HAVE = re.compile(r"^\W*(?:get|have|see|want|need)\s+(?:the|this|that|his|her|its|every|all|each)\b", re.IGNORECASE)
+_PARTICLE = re.compile(r"^(?:up|out|down|off|over|together|on|in)\s+", re.IGNORECASE)
 _QUOTE = '"..."'
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 _JOIN = re.compile(
     # Only from the start of a run of spaces, in which it would else take cubic time.
-    r"(?<!\s)(?:\s*[,;])?\s+(?:and|then|plus|before)\s+(?:then |also |please |afterwards |finally )*|,\s+",
+    r"(?<!\s)(?:\s*[,;])?\s+(?:and|then|plus|before)\s+"
+    r"(?:then |also |please |afterwards |finally |so )*|,\s+(?:so |please )*|(?<!\s)\s+so\s+",
     re.IGNORECASE,
 )
+_DRAWS_IT = re.compile(r"(?:draw|paint|sketch|render|illustrate|make) (?:it|that|this|them)\W*$", re.IGNORECASE)
+"""After what is to be drawn: "Imagine a tower and paint it"."""
+_MOST_TARGETS = 4
 _LONGEST = 500
 """Characters of a part that are read: some expressions take quadratic time."""
 
 
+_SHORT_FORMS = (
+    (re.compile(r"\b(what|where|who|when|how|why|there|here|it|that|he|she)['\u2019]s\b", re.IGNORECASE), r"\1 is"),
+    (re.compile(r"\b(i)['\u2019]m\b", re.IGNORECASE), r"\1 am"),
+    (re.compile(r"\b(we|you|they|what|who|where)['\u2019]re\b", re.IGNORECASE), r"\1 are"),
+    (re.compile(r"\b(i|we|you|he|she|they|it)['\u2019]d\b", re.IGNORECASE), r"\1 would"),
+)
+
+
+def _in_full(text: str) -> str:
+    """A text without short forms: "what is" for "what's"."""
+    for short, full in _SHORT_FORMS:
+        text = short.sub(full, text)
+    return text
+
+
+def _imperative(text: str) -> str:
+    """An order after a polite phrase with its verb in base form: "removed" and "removing" are "remove"."""
+    first, space, rest = text.partition(" ")
+    return f"{base_of_verb(first.lower())}{space}{rest}" if first.lower().endswith(("ed", "ing")) else text
+
+
 def _begun(text: str) -> str:
-    """A text without its address and first adverbs."""
-    return _STARTS.sub("", _ADDRESS.sub("", _STARTS.sub("", text)))
+    """A text without its address and first adverbs, and without short forms."""
+    return _STARTS.sub("", _ADDRESS.sub("", _STARTS.sub("", _in_full(text))))
 
 
-def parts_of(sentence: str) -> Iterator[str]:
-    """The clauses of a sentence that have a verb of their own, in order."""
+def parts_of(sentence: str, *, is_statement: bool = False) -> Iterator[str]:
+    """The clauses of a sentence that have a verb of their own, in order.
+
+    Args:
+        sentence: the sentence.
+        is_statement: whether it states something, so that only a clause that begins with a known verb is an order.
+    """
     start = 0
     for join in _JOIN.finditer(sentence):
         before, after = sentence[start : join.start()], sentence[join.end() : join.end() + _LONGEST]
-        if sentence.count('"', 0, join.start()) % 2 or not _begins_clause(after):
+        if sentence.count('"', 0, join.start()) % 2 or not _begins_clause(after, known_only=is_statement):
             continue
         if _SPEAKS_BACK.search(after) and is_remark(before):
             continue
-        if len(_WORD.findall(before)) < 2 or _heads_nothing(before):
+        if len(_WORD.findall(before)) < 2 or _heads_nothing(before) or _DRAWS_IT.match(after):
             continue
         yield before.strip()
         start = join.end()
     yield sentence[start:].strip()
 
 
-def _begins_clause(text: str) -> bool:
-    """Whether a text begins with a verb and its object."""
+def _begins_clause(text: str, *, known_only: bool) -> bool:
+    """Whether a text begins with a verb, if so wanted a known one, and its object."""
     text = _STARTS.sub("", text)
     words = _WORD.findall(text)
     if len(words) < 2 or text.startswith('"') or words[0].lower() in _DETERMINERS | _PREPOSITIONS:
         return bool(re.match(r"(?:i|we) (?:want|need|would)\b|tell me\b|can you\b|could you\b", text, re.IGNORECASE))
     known = any(pattern.match(text) for pattern, _ in _VERBS) or _LIGHT.match(text) is not None
+    if known_only and not known:
+        return False
     follows = words[1].lower()
     has_object = follows in _DETERMINERS or follows in {"me", "us", "how", "what", "whether", "if", "which", "where"}
     if follows in {"the", "it", "them", "me", "us", "my"}:
         return True
+    if follows == "to" and (known or _OUTWARD.match(text)):
+        return True
     has_object = has_object or re.match(r"\w+\s+(?:out |up |down |only )?(?:the\b|\S+\.\w{2,4}\b|\")", text) is not None
     question = re.match(r"(?:how many|how much|what|where|who|which|is|are|does|do)\b", text, re.IGNORECASE)
     return question is not None or (has_object and (known or may_be_verb(words[0].lower())))
+
+
+def draws_it(text: str) -> bool:
+    """Whether a part only orders to draw what was said before."""
+    return _DRAWS_IT.match(_begun(text[:_LONGEST])) is not None
 
 
 def _heads_nothing(text: str) -> bool:
@@ -409,7 +368,7 @@ def _heads_nothing(text: str) -> bool:
     return (
         not text
         or _LOOKS.match(text) is not None
-        or (first in _PREPOSITIONS and not any(p.search(text) for p, _ in _VERBS))
+        or (first in _PREPOSITIONS and not any(p.search(_ARTICLE_AND_NOUN.sub("", text)) for p, _ in _VERBS))
     )
 
 
@@ -467,6 +426,8 @@ def is_remark(said: str) -> bool:
         return is_remark(text[asked.end() :])
     if first in _SUBJECTS or _LATE_SUBJECT.match(text):
         return True
+    if first in _DETERMINERS and _WELCOME.search(text):
+        return False
     if first in _DETERMINERS:
         # A noun phrase ("The edge map of a.png, please.") demands its noun; a sentence with a verb states something.
         return (
@@ -486,6 +447,8 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
     """The tools that do what a part says; or none, and why."""
     text = _begun(said)
     wonders = _WONDERS.match(text)
+    if _OPINION.match(text):
+        return _answering(text, kinds=kinds)
     if wonders is not None:
         asked = _CLAUSE_QUESTION.search(text)
         assert asked is not None
@@ -494,13 +457,19 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
     if first in _SUBJECTS and (asked := _PLEASE.search(text)) is not None:
         text = text[asked.end() :]
     is_polite = _POLITE.match(text) is not None
-    text = _STARTS.sub("", _POLITE.sub("", text, count=1)) if is_polite else text
+    text = _imperative(_STARTS.sub("", _POLITE.sub("", text, count=1))) if is_polite else text
     wish = _WISHES.match(text)
     text = text[wish.end() :] if wish else text
     if _ALOUD.search(text) and re.search(r"\b(?:read|say|speak|pronounce)", text, re.IGNORECASE):
         return ("text_to_speech",), ""
     if re.search(r"\bread (?:it |this |that |the \w+ )?out\b", text, re.IGNORECASE) and kinds <= {_TEXT}:
         return ("text_to_speech",), ""
+    act = next((doers for pattern, doers in _VERBS if pattern.match(text)), ())
+    if act == _EDITORS and kinds & {_VIDEO, _AUDIO}:
+        # Not the title or tags of what is to be added to a clip.
+        return act, ""
+    if _OUTWARD.match(text) and not act and not _names_result(text) and not _by_means(text):
+        return (), f'there is no tool to "{text.split()[0].lower()}" anything'
     annotations = text_tools.annotations(said)
     if _QUESTION.match(text) and not is_polite and not (annotations and quotes):
         return _answering(text, kinds=kinds)
@@ -508,17 +477,36 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
         is_source = not kinds or quotes or text_tools.source(said=said, annotation=annotations[0], kinds=kinds)
         if is_source:
             return annotations, ""
+    if _IMAGE in kinds and (wanted := next((doers for phrase, doers in _ANYWHERE if phrase.search(text)), ())):
+        return wanted, ""
     if _IMAGE in kinds and text_tools.wants_reading(said):
         return (text_tools.READER,), ""
     if quotes and re.search(r"\b(?:ask|answer|question|reply|respond)\b", text, re.IGNORECASE):
         return ((*_ASKED, "video_classification") if kinds & {_IMAGE, _VIDEO} else _WRITERS), ""
     if _LOOKS.match(text) and (joined := re.search(r",? and (?:then )?(?=\w+ )", text)) is not None:
         text = text[joined.end() :]
+    return _of_order(text, said=said, kinds=kinds, quotes=quotes, is_wish=wish is not None, is_polite=is_polite)
+
+
+def _of_order(
+    text: str, *, said: str, kinds: set[ResourceType], quotes: bool, is_wish: bool, is_polite: bool
+) -> tuple[tuple[str, ...], str]:
+    """The tools for an order or a wish, without its polite words; or none, and why."""
     head = _head(text)
-    done = _DONE.search(text) if wish else None
-    if done is not None:
-        return _of_verb(_OF_PARTICIPLES[done[1].lower()], verb=text, whole=said, kinds=kinds, quotes=quotes)
-    if wish or (head and head[0].lower() in _DETERMINERS):
+    has_wish = is_wish or _HAVE.match(text) is not None or is_polite
+    done = next((doers for pattern, doers in _OF_PARTICIPLES if pattern.search(text)), ()) if has_wish else ()
+    if done:
+        return _of_verb(done, verb=text, whole=said, kinds=kinds, quotes=quotes)
+    if (is_wish or is_polite) and _IMAGE in kinds and _BECOMES.match(text):
+        return _EDITORS, ""
+    if _names_result(text):
+        return _noun(text, whole=said, kinds=kinds, quotes=quotes)
+    if said.rstrip(' "').endswith("?") and not (is_polite or is_wish):
+        return _answering(text, kinds=kinds)
+    if not is_wish and not is_polite and head and head[0].lower() in _DETERMINERS:
+        # A noun phrase that names no result is a remark: "The cable in a.png bothers me".
+        return _noun(text, whole=said, kinds=kinds, quotes=quotes)[0], ""
+    if is_wish or (head and head[0].lower() in _DETERMINERS):
         return _noun(text, whole=said, kinds=kinds, quotes=quotes)
     verb = " ".join(head)
     if _POINTS.search(text) and re.search(r"\b(?:segment|mask|cut)", text, re.IGNORECASE):
@@ -539,9 +527,27 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
         return (), ""
     if means := _by_means(text):
         return _doers(means, kinds=kinds, quotes=quotes)
-    if _noun(verb, whole=said, kinds=kinds, quotes=quotes)[0] and not may_be_verb(head[0].lower()):
-        return _noun(verb, whole=said, kinds=kinds, quotes=quotes)
+    if not _acts_outward(verb):
+        _, _, after = verb.partition(" ")
+        result = after if may_be_verb(head[0].lower()) else verb
+        named, _ = _noun(_PARTICLE.sub("", result), whole=said, kinds=kinds, quotes=quotes)
+        if named:
+            return named, ""
     return (), f'there is no tool to "{head[0].lower()}" anything'
+
+
+def _names_result(text: str) -> bool:
+    """Whether a text is a noun phrase without an article that begins with a result: "Edge map of a.png, please."."""
+    for pattern, _ in _NOUNS:
+        noun = pattern.match(text)
+        if noun is not None and _AFTER_RESULT.match(text, noun.end()):
+            return True
+    return False
+
+
+def _acts_outward(verb: str) -> bool:
+    """Whether a verb does something in the world, or with a result, so that no result beside it is asked for."""
+    return _OUTWARD.match(verb) is not None or domain_of_verb(verb.partition(" ")[0].lower()) in _OUTWARD_DOMAINS
 
 
 def _by_means(text: str) -> str:
@@ -557,17 +563,7 @@ def _by_means(text: str) -> str:
 
 
 def _tells(verb: str) -> bool:
-    return (
-        re.match(
-            r"(?:tell|say|check|see|know|find out|work out|figure out|determine|explain|show|ask|decide|state"
-            r"|report|ensure|make sure|confirm"
-            r"|look|"
-            r"give|describe|find|answer|verify|let|judge|guess|test)\b",
-            verb,
-            re.IGNORECASE,
-        )
-        is not None
-    )
+    return _TELLS.match(verb) is not None
 
 
 def _head(text: str) -> list[str]:
@@ -608,8 +604,13 @@ def _answering(text: str, *, kinds: set[ResourceType]) -> tuple[tuple[str, ...],
         unseen = _NOT_OF_CLIPS.search(text) or _NOT_SEEN.search(text)
         if unseen is not None:
             return (), f'no tool answers this about a video: "{unseen[0]}"'
+        if not _CLIP_SHOWS.search(text):
+            return (), "the tools for videos name or describe what happens, nothing else"
         return ("video_classification", "select_category", "video_captioning"), ""
-    return ("speech_to_text", "audio_classification"), ""
+    unheard = _NOT_HEARD.search(text)
+    if unheard is not None:
+        return (), f'no tool answers this about a sound: "{unheard[0]}"'
+    return (("speech_to_text",) if _SPOKEN.search(text) else ("audio_classification",)), ""
 
 
 def _of_verb(
@@ -622,6 +623,9 @@ def _of_verb(
         kept = _NOT_REMOVED.search(verb)
         if kept is not None:
             return (), f'no tool removes this: "{kept[0]}"'
+    if "image_cropping" in doers and re.match("crop", verb, re.IGNORECASE):
+        follows = re.search(r"\b(?:along|outline|contour|mask|silhouette)\b", whole, re.IGNORECASE)
+        return (("mask_image",) if follows else doers), ""
     if "image_cropping" in doers and re.search(r"\b(?:outline|contour|mask|silhouette|shape)\b|\bout\b", whole):
         is_boxed = re.search(r"\bbox\b|\brectang", whole)
         return (("image_cropping",) if is_boxed else ("mask_image",)), ""
@@ -645,7 +649,10 @@ def _of_verb(
         named = _noun(re.sub(r"^\w+", "", verb, count=1), whole=whole, kinds=kinds, quotes=quotes)[0]
         return (named if named == ("text_to_music",) else _WRITERS), ""
     if doers == ("summarization",) and kinds & {_IMAGE, _VIDEO} and not quotes:
-        return _CAPTIONS, ""
+        tells = re.match(r"(?:summ?ari[sz]e|sum|recap|digest)\b", verb, re.IGNORECASE)
+        return (_CAPTIONS, "") if tells else ((), "no tool shortens a picture or a clip")
+    if doers == _EDITORS and re.search(r"\bthe image (?:and|with|into|by|for) the image\b", whole):
+        return (), "no tool makes one picture of two"
     if doers == _EDITORS:
         return (_EDITORS if _IMAGE in kinds else ("text_image_editing",)), ""
     if "highlight_object_on_image" in doers and re.search(r"\bdraw\b", verb, re.IGNORECASE) and not kinds:
@@ -657,24 +664,31 @@ def _of_verb(
 
 def _noun(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[str, ...], str]:
     """The tools that make the result which a noun phrase names."""
-    changed = _INTO.search(whole)
-    target = changed[1] if changed is not None and _result(changed[1], whole=whole, kinds=kinds) else text
-    named = _result(target, whole=whole, kinds=kinds)
+    if _IMAGE in kinds and _CHANGED.search(whole) and (size := _SIZES.search(whole)) is not None:
+        return (), f'no tool changes this: "{size[0]}"'
+    form = _AS.search(whole)
+    if form is not None and _is_made(named := _result(form[1], whole=whole, kinds=kinds)):
+        return named, ""
+    if _IMAGE in kinds and _PART_INTO.search(whole):
+        return _EDITORS, ""
+    targets = _targets(whole)
+    changed = next((own for own in targets if _result(own, whole=whole, kinds=kinds)), targets[0] if targets else "")
+    target = changed if changed and _result(changed, whole=whole, kinds=kinds) else text
+    named = _result(target, whole=whole, kinds=kinds, quotes=quotes)
     if named:
         if quotes and text_tools.annotations(whole):
             return text_tools.annotations(whole), ""
         return named, ""
-    if changed is not None and _IMAGE in kinds and re.search(r"\b(?:make|turn|change)\b", whole, re.IGNORECASE):
-        noun = re.match(r"(?:an? |the )?([\w-]+(?: [\w-]+)?)", changed[1])
+    if changed and _IMAGE in kinds and re.search(r"\b(?:make|turn|change)\b", whole, re.IGNORECASE):
+        noun = re.match(r"(?:an? |the )?([\w-]+(?: [\w-]+)?)", changed)
         styles = re.search(r"\b(?:style|red|blue|green|yellow|black|white|pink|purple|orange|grey|gray|brown|gold|"
                            r"silver|night|day|winter|summer|autumn|spring|cartoon|oil)\b", whole,
                            re.IGNORECASE)  # fmt: skip
         if styles is not None:
             return _EDITORS, ""
-        return (), f'no tool makes this: "{noun[1] if noun else changed[1]}"'
+        return (), f'no tool makes this: "{noun[1] if noun else changed}"'
     if _IMAGE in kinds and _CHANGED.search(whole):
-        size = _SIZES.search(whole)
-        return ((), f'no tool changes this: "{size[0]}"') if size is not None else (_EDITORS, "")
+        return _EDITORS, ""
     if _MAP_WORDS.search(whole) and _IMAGE in kinds and _ALONG_WORDS.search(whole) and _DRAWS.search(whole):
         return _drawn(whole, kinds=kinds), ""
     if _DRAWS.search(whole) and not kinds - {_TEXT}:
@@ -689,12 +703,28 @@ def _noun(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool) -> t
         and re.match(r"\s*(?:me )?the (?:image|picture)", text)
     ):
         return ("image_inpainting", *_EDITORS), ""
+    if _IMAGE in kinds and _SIMILAR.search(whole) and _SOMETHING.match(text):
+        return ("image_to_image",), ""
+    if means := _by_means(whole):
+        return _doers(means, kinds=kinds, quotes=quotes)
     wanted = re.sub(r"^\W*(?:(?:me|us|for me|a|an|the|its|some|just|only)\b\s*)+", "", text).strip(" .,:;!?")
     wanted = _NP_ENDS.split(wanted)[0].strip() or wanted
     return (), (f'no tool makes this: "{wanted}"' if wanted else "")
 
 
-def _result(text: str, *, whole: str, kinds: set[ResourceType]) -> tuple[str, ...]:
+def _targets(whole: str) -> list[str]:
+    """What something is to be turned into, in each reading, at most `_MOST_TARGETS`."""
+    turns = _TURNS.search(whole)
+    into = _INTO.finditer(whole, turns.end()) if turns is not None else iter(())
+    return [whole[match.end() :] for match in islice(into, _MOST_TARGETS)]
+
+
+def _is_made(named: Sequence[str]) -> bool:
+    """Whether a result is more than a picture or clip, as which any file could be wanted."""
+    return bool(named) and not named[0].endswith(("to_image", "to_video"))
+
+
+def _result(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool = False) -> tuple[str, ...]:
     """The tools of the first result that a noun phrase names."""
     phrase = re.sub(r"^\W*(?:(?:me|us|for me|out|to have|to see|to know|back)\b\s*)+", "", text)
     end = _NP_ENDS.search(phrase)
@@ -703,11 +733,12 @@ def _result(text: str, *, whole: str, kinds: set[ResourceType]) -> tuple[str, ..
         if end[0].lower() == "without":
             return ("image_inpainting",)
         rest = phrase[end.end() :]
-        return _result(rest, whole=whole, kinds=kinds) if end[0].lower() in ("so", "along") else ()
+        return _result(rest, whole=whole, kinds=kinds, quotes=quotes) if end[0].lower() in ("so", "along") else ()
     if re.search(r"\bpart\b", first) and kinds & {_IMAGE}:
         return ("mask_image",) if re.search(r"\b(?:mask|outline)\b", whole) else ("image_cropping",)
-    for pattern, tools in _NOUNS:
-        found = pattern.search(first)
+    of_texts = _NOUNS_OF_TEXTS if quotes and not kinds & {_IMAGE, _VIDEO, _AUDIO} else ()
+    for pattern, tools in (*of_texts, *_NOUNS):
+        found = pattern.search(first) or pattern.match(_ARTICLE.sub("", phrase))
         if found is None:
             continue
         if tools == ("text_to_image",):

@@ -24,7 +24,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evaluator.controlllm.strategies import text_tools
-from evaluator.controlllm.strategies.demands import Demand, demand_of, is_remark, parts_of
+from evaluator.controlllm.strategies.demands import Demand, demand_of, draws_it, is_remark, parts_of
 from evaluator.controlllm.strategies.quotations import Quotation, Quoted, read_quotations, without_marks
 from evaluator.controlllm.strategies.search import reachable_tools
 from evaluator.controlllm.strategies.subtasks import Resource, TypedSubtask
@@ -46,6 +46,7 @@ _SPEAKS_BACK = re.compile(
     r"\b(?:it|its|this|that|these|them|same|the (?:image|picture|photo|video|clip))\b", re.IGNORECASE
 )
 _PRESENTS = re.compile(r"\W*(?:my|the|this) (?:image|picture|photo|video|clip|file) is\b", re.IGNORECASE)
+_SPEAKS_OF_TEXT = re.compile(r"\b(?:this|these|the following)\b", re.IGNORECASE)
 _QUESTION = re.compile(r"\?\s*$")
 _ASKS = re.compile(r"\b(?:ask|answer|question|reply|respond)\b", re.IGNORECASE)
 _QUOTE = '"..."'
@@ -128,7 +129,8 @@ def decompose_offline(
     subtasks: list[TypedSubtask] = []
     previous: tuple[Resource, ...] = ()
     antecedent = ""
-    for text in _parts(quoted.text, files=files, by_demand=by_demand):
+    parts = list(_parts(quoted.text, files=files, by_demand=by_demand))
+    for place, text in enumerate(parts):
         sentence = _sentence(text=text, quoted=quoted, files=files, previous=previous, subtasks=subtasks)
         demand: Demand | None = None
         if by_demand:
@@ -140,6 +142,8 @@ def decompose_offline(
             text_only = all(set(tool.input_types) == {ResourceType.TEXT} for tool in tools if tool.name in demand.tools)
             if demand.tools and text_only and not sentence.names_files and not sentence.texts():
                 sentence = replace(sentence, resources=())
+            if demand.lacks and place + 1 < len(parts) and _introduces(sentence, following=parts[place + 1]):
+                demand = Demand()
             missing = [name for name in _FILE.findall(text) if name not in files]
             is_stated = is_remark(_without_names(text, files=files)) and not _PRESENTS.match(text)
             if missing and not is_stated:
@@ -200,18 +204,23 @@ def _parts(request: str, *, files: Collection[str], by_demand: bool) -> Iterator
         if alone and not names:
             sentence = _beside(sentence, names=alone)
         alone = ""
+        if sentences and not names and draws_it(sentence) and not _file_names(sentences[-1], files=files):
+            sentence = f"Draw this: {sentences.pop()}"
         sentences.append(sentence)
     for sentence in sentences:
-        if is_remark(_without_names(sentence, files=files)):
-            yield sentence
-        else:
-            yield from parts_of(sentence)
+        yield from parts_of(sentence, is_statement=is_remark(_without_names(sentence, files=files)))
 
 
 def _beside(sentence: str, *, names: str) -> str:
     """A sentence about files that stand beside it: "What is this? a.png" is "What is this in a.png?"."""
     mark = sentence[-1] if sentence[-1] in ".?!" else ""
     return f"{sentence.rstrip('.?!')} in {names.strip(' .,:;!?')}{mark}"
+
+
+def _introduces(sentence: _Sentence, *, following: str) -> bool:
+    """Whether a question is about a text that only the next part quotes: "Is it kind? Tell me its mood: ..."."""
+    is_about_text = _SPEAKS_OF_TEXT.search(sentence.said) and not sentence.quotations and not sentence.resources
+    return bool(is_about_text) and without_marks(following) != following
 
 
 def _without_names(text: str, *, files: Collection[str]) -> str:
@@ -367,6 +376,9 @@ def _target(
         else [tool for tool in reachable if set(tool.input_types) == {ResourceType.TEXT}]
     )
     on_topic = [tool for tool in on_topic if tool in admitted]
+    if not kinds and not on_topic:
+        # Only by demand: other tools make their inputs of the text.
+        on_topic = [tool for tool in reachable if tool in admitted]
     likeness = {tool.name: _likeness(text=text, tool=tool, kinds=kinds, lexicon=lexicon) for tool in on_topic}
     best = max(on_topic, key=lambda tool: likeness[tool.name], default=None)
     return best if best is not None and likeness[best.name] >= _LIKE else answering or best

@@ -15,7 +15,16 @@ from evaluator.core.tools.types import ResourceType
 from evaluator.episodes.judgement import all_tools
 from evaluator.execution.experts.profile import load_profile
 
-REQUESTS = tomllib.loads(Path(__file__).with_name("requests.toml").read_text(encoding="utf-8"))
+
+def requests_of(name):
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))
+
+
+REQUESTS = requests_of("requests")
+CALIBRATION = requests_of("calibration")
+UNSEEN = requests_of("unseen")
+MINIATURE = frozenset(load_profile("lilliput").experts)
+ALL_TOOLS = frozenset(CONTROLLLM.tools)
 KINDS = {"png": "image", "jpg": "image", "mp4": "video", "wav": "audio"}
 
 
@@ -25,10 +34,10 @@ def end_of(generator):
     return end.value.value
 
 
-def asked(words):
+def asked(words, *, experts=MINIATURE):
     names = [word.strip(".,:;?") for word in words.split()]
     files = {name: KINDS[name[-3:]] for name in names if name[-4:-3] == "." and name[-3:] in KINDS}
-    offered = CONTROLLLM.restricted_to(frozenset(load_profile("lilliput").experts))
+    offered = CONTROLLLM.restricted_to(experts)
     return PlannerRequest(
         suite="",
         task=RequestedTask(id="request", request=words, resources=files),
@@ -37,26 +46,73 @@ def asked(words):
     )
 
 
-def planned(words):
-    return end_of(AdaptiveControlLLM().stages(asked(words), by_demand=True)).planned
+def planned(words, *, experts=MINIATURE):
+    return end_of(AdaptiveControlLLM().stages(asked(words, experts=experts), by_demand=True)).planned
 
 
 def is_declined(parts):
     return not parts or any(not part.candidates for part in parts)
 
 
-def share_declined(requests):
-    return sum(is_declined(planned(words)) for words in requests) / len(requests)
+def share_declined(requests, *, experts=MINIATURE):
+    return sum(is_declined(planned(words, experts=experts)) for words in requests) / len(requests)
 
 
-def test_what_tools_do_is_not_declined():
-    assert len(REQUESTS["can"]) >= 60
-    assert share_declined(REQUESTS["can"]) <= 0.05
+@pytest.mark.parametrize("requests", [REQUESTS, CALIBRATION])
+def test_what_tools_do_is_not_declined(requests):
+    assert len(requests["can"]) >= 120
+    assert share_declined(requests["can"]) <= 0.02
 
 
-def test_what_no_tool_does_is_declined():
-    assert len(REQUESTS["cannot"]) >= 60
-    assert share_declined(REQUESTS["cannot"]) >= 0.95
+@pytest.mark.parametrize("requests", [REQUESTS, CALIBRATION])
+def test_what_no_tool_does_is_declined(requests):
+    assert len(requests["cannot"]) >= 120
+    assert share_declined(requests["cannot"]) >= 0.98
+
+
+def test_requests_that_the_rules_were_not_calibrated_on_are_read_as_documented():
+    assert len(UNSEEN["can"]) == len(UNSEEN["cannot"]) == 60
+    assert share_declined(UNSEEN["can"]) <= 3 / 60
+    assert share_declined(UNSEEN["cannot"]) >= 55 / 60
+
+
+def test_what_only_other_tools_do_is_declined_without_them():
+    requests = CALIBRATION["can_with_all_tools"]
+    assert share_declined(requests) == 1
+    assert share_declined(requests, experts=ALL_TOOLS) <= 0.05
+
+
+def test_more_tools_do_not_do_what_none_does():
+    assert share_declined(CALIBRATION["cannot"], experts=ALL_TOOLS) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("words", "tool"),
+    [
+        ("What's the weather like in Oslo?", "get_weather"),
+        ("Write down what is said in talk.wav.", "speech_to_text"),
+        ("Replace the soundtrack of surf.mp4 with waves.wav.", "dub_video"),
+    ],
+)
+def test_tools_without_an_expert_here_are_planned_where_they_are_offered(words, tool):
+    (part,) = planned(words, experts=ALL_TOOLS)
+    assert part.candidates[0].path[-1] == tool
+
+
+@pytest.mark.parametrize(
+    ("words", "tool"),
+    [
+        ("I'd be glad if you removed the bin from yard.png.", "image_inpainting"),
+        ("The bin in yard.png bothers me, take it away.", "image_inpainting"),
+        ("Imagine a tower and paint it.", "text_to_image"),
+        ('Is this kind? Tell me its mood: "I loved it."', "sentiment_analysis"),
+        ("Crop the window out of wall.png and give it to me.", "image_cropping"),
+        ("Turn the collar in dog.png into a bow tie.", "text_image_editing"),
+    ],
+)
+def test_what_is_said_around_an_order_demands_nothing(words, tool):
+    (part,) = planned(words)
+    assert part.candidates[0].path[-1] == tool
 
 
 @pytest.mark.parametrize(
