@@ -132,6 +132,7 @@ GROUPS: Sequence[Group] = (
                 "What the figures mean",
                 "Whether the measures rank good plans above bad ones, and whether results repeat.",
             ),
+            Chapter("coverage", "What of the papers is here", "Each part of the papers: its test, or what is missing."),
             Chapter(
                 "audit", "Audits", "How much planners score that try to score without solving, and what that blocks."
             ),
