@@ -148,6 +148,8 @@ def _print(document: dict[str, Any]) -> None:
         state.add_row(entry["reference"], entry["type"], entry["made_by"], entry["value"])
     state.show(out)
     out.print(document["response"], highlight=False, markup=False, soft_wrap=True)
+    for problems in document["response_scores"]["why"].values():
+        out.print(f"About this response: {'; '.join(problems)}.", highlight=False, markup=False, soft_wrap=True)
     for path in document["files_written"]:
         out.print(path, highlight=False, markup=False, soft_wrap=True)
 
@@ -173,6 +175,7 @@ def transcript(*, request: "PlannerRequest", planner: str, finished: "Finished")
         "outcome": str(finished.outcome),
         "undone": list(finished.undone),
         "response": finished.response,
+        "response_scores": finished.response_scores(request).to_json(),
     }
 
 

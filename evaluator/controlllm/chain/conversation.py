@@ -27,6 +27,7 @@ from evaluator.controlllm.chain.corrections import (
     read_correction,
 )
 from evaluator.controlllm.chain.response import failures_of, respond
+from evaluator.controlllm.chain.response_scores import ResponseFacts, ResponseScores, score_response
 from evaluator.controlllm.chain.state import (
     Entry,
     Outcome,
@@ -198,6 +199,23 @@ class Finished:
             return ChainOutcome.DECLINED
         is_made = all(subtask.outcome is Outcome.MADE for subtask in self.progress)
         return ChainOutcome.COMPLETE if is_made else ChainOutcome.FAILED
+
+    def response_scores(self, request: PlannerRequest) -> ResponseScores:
+        """Whether the response is faithful and complete, and claims only what ran."""
+        failures = [*failures_of(self.progress), *self.undone]
+        facts = ResponseFacts(
+            request=request.task.request,
+            files=tuple(request.task.resources),
+            results={name: entry.in_words() for name, entry in self.results.items()},
+            ran={step.tool for steps in self.rounds for step in steps if step.error is None},
+            undone=[failure.rpartition('", because ')[0].strip('"') for failure in failures],
+            further=[
+                *failures,
+                *(entry.in_words() for entry in self.state.entries()),
+                *(value or "" for _, action in actions_of(self.progress) for value in action.inputs.values()),
+            ],
+        )
+        return score_response(self.response, facts=facts)
 
 
 Want = Sequence[Call] | Run

@@ -9,7 +9,7 @@ from evaluator.controlllm.chain.state import Entry, Outcome, Progress, StateMemo
 from evaluator.controlllm.strategies.binding import Action
 from evaluator.core.tools.types import ResourceType
 
-_DID = {
+PHRASES = {
     "image_question_answering": "answered {text} from the picture",
     "get_weather": "looked up the weather",
     "get_time": "looked up the time",
@@ -64,6 +64,7 @@ _DID = {
     "extract_location": "found the place that the text is about",
     "summarize_weather_condition": "put the weather into words",
 }
+"""What a tool did, by its name; each begins with a verb."""
 _MOST = 120
 
 
@@ -96,7 +97,7 @@ def did(action: Action, *, state: StateMemory) -> str:
     entry = state.get(texts[0]) if texts else None
     text = (entry.text or texts[0]) if entry is not None else texts[0] if texts else "the text"
     text = text if len(text) <= _MOST else f"{text[:_MOST]}..."
-    phrase = _DID.get(action.tool.name)
+    phrase = PHRASES.get(action.tool.name)
     words = f"called {action.tool.name}" if phrase is None else phrase.format(text=f'"{text}"')
     files = [value for value in action.inputs.values() if value and _is_file(value, state=state)]
     return f"{words} ({', '.join(files)})" if files else words

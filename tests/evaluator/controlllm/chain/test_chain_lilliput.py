@@ -78,3 +78,10 @@ def test_the_transcript_holds_every_stage(serve):
     assert document["results"]["result-1-image.png"]["reference"] == "<GENERATED>-0"
     assert "result-1-image.png" in document["response"]
     assert document["plan"]
+
+
+@pytest.mark.parametrize("key", ["compound_instructions/5", "image_editing/1", "image_detection/0"])
+def test_responses_of_the_rules_are_faithful_complete_and_claim_only_what_ran(serve, key):
+    asked, end = serve(key)
+    scores = end.response_scores(asked.request).to_json()
+    assert scores["why"] == {}, end.response
