@@ -23,6 +23,7 @@ from evaluator.network.transient import (
 )
 from gpu_jobs import bundles
 from gpu_jobs.contract import (
+    RUNS_WAIT_HEADER,
     SESSION_HEADER,
     WORK_LEFT_HEADER,
     BundleTaken,
@@ -42,6 +43,9 @@ from gpu_jobs.contract import (
     Phase,
     Problem,
     ResultsRequest,
+    RunEvents,
+    RunLease,
+    RunReturned,
     SecretHeader,
     Seed,
     Session,
@@ -81,6 +85,8 @@ class LeaseAnswer:
     work_left: bool | None = None
     """Without a lease, if the request names an evaluation: whether it has unfinished shards. None if the site did not
     say."""
+    runs_wait: bool = False
+    """Without a lease: whether a run of the workbench waits."""
 
 
 class AttemptOverError(Exception):
@@ -182,7 +188,7 @@ class ApiClient:
             response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
         if response.status_code == httpx.codes.NO_CONTENT:
             left = {"0": False, "1": True}.get(response.headers.get(WORK_LEFT_HEADER, ""))
-            return LeaseAnswer(lease=None, work_left=left)
+            return LeaseAnswer(lease=None, work_left=left, runs_wait=response.headers.get(RUNS_WAIT_HEADER) == "1")
         return LeaseAnswer(lease=Lease.model_validate_json(response.content))
 
     def secrets(self) -> list[str]:
@@ -272,15 +278,52 @@ class ApiClient:
 
     def fail(self, *, lease: Lease, how: GivenUp, reason: str, patience: float | None = None) -> None:
         """Return the attempt's open tasks."""
-        # Databases store neither lone surrogates nor NUL.
-        text = reason.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000]
-        body = FailRequest(how=how, reason=text or "no reason was given")
+        body = FailRequest(how=how, reason=_storable(reason))
         self._attempt_call(lease, "POST", "fail/", body=body, patience=patience)
 
     def agent_turn(self, *, lease: Lease, message: TurnRequest) -> TurnAnswer:
         """Report an open turn of the attempt's agent or the end of a task, and get the state of the turn."""
         response = self._attempt_call(lease, "POST", "agent-turn/", body=message)
         return TurnAnswer.model_validate_json(response.content)
+
+    def lease_run(self, request: LeaseRequest) -> RunLease | None:
+        """Lease a run of the workbench; None if none waits any more. A repeated request gets the same run.
+
+        Raises:
+            EnrolmentExpiredError: no session can be opened.
+        """
+        response = self._call("POST", "runs/lease/", token=self._current_session(), body=request)
+        if response.status_code == httpx.codes.NO_CONTENT:
+            return None
+        return RunLease.model_validate_json(response.content)
+
+    def run_file(self, *, lease: RunLease, number: int) -> bytes:
+        """The bytes of a file of a run."""
+        return self._run_call(lease, "GET", f"files/{number}/").content
+
+    def run_objects(self, *, lease: RunLease, artefacts: Sequence[Artefact]) -> None:
+        """Send artefacts of a run that fit into one bundle.
+
+        Raises:
+            RefusedError: the server refused some of them.
+        """
+        headers = {"Content-Type": bundles.CONTENT_TYPE}
+        response = self._run_call(lease, "POST", "objects/", content=bundles.pack(artefacts), headers=headers)
+        if refused := BundleTaken.model_validate_json(response.content).refused:
+            raise RefusedError(f"artefacts were refused: {refused}")
+
+    def run_events(self, *, lease: RunLease, events: RunEvents, patience: float | None = None) -> None:
+        """Send events of a run, or without any a heartbeat.
+
+        Raises:
+            AttemptOverError: the run was cancelled or lost.
+        """
+        self._run_call(lease, "POST", "events/", body=events, patience=patience)
+
+    def return_run(self, *, lease: RunLease, how: GivenUp, reason: str, patience: float | None = None) -> None:
+        """Return a run that was not finished."""
+        body = RunReturned(how=how, reason=_storable(reason))
+        self._run_call(lease, "POST", "return/", body=body, patience=patience)
 
     def close(self) -> None:
         """Close the connections."""
@@ -314,6 +357,11 @@ class ApiClient:
         if parent := traceparent():
             content["headers"] = {**content.get("headers", {}), TRACE_HEADER: parent}
         return self._call(method, path, token=lease.token, patience=patience, **content)
+
+    def _run_call(
+        self, lease: RunLease, method: str, path: str, *, patience: float | None = None, **content: Any
+    ) -> httpx.Response:
+        return self._call(method, f"runs/{lease.run}/{path}", token=lease.token, patience=patience, **content)
 
     def _call(
         self,
@@ -353,6 +401,12 @@ class ApiClient:
             return retried(once, backoff=_BACKOFF, seconds=seconds, sleep=self._sleep, clock=self._clock)
         except TransientError as error:
             raise UnreachableError(f"{method} {self._client.base_url}{path} failed: {error}") from None
+
+
+def _storable(reason: str) -> str:
+    # Databases store neither lone surrogates nor NUL.
+    text = reason.encode("utf-8", "replace").decode().replace("\x00", "?").strip()[:2000]
+    return text or "no reason was given"
 
 
 def _checked(response: httpx.Response) -> httpx.Response:

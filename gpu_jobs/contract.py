@@ -529,3 +529,61 @@ class TurnAnswer(Message):
     """Whether the agent has not called for a while: return the tasks."""
     is_silent: bool = False
     """Whether the agent has not answered in time."""
+
+
+RUNS_WAIT_HEADER = "X-Runs-Wait"
+"""Header of a 204 to a lease request of an operator's worker: `1` if a run of the workbench waits. Runs give way to
+evaluations, so that workers request them only then."""
+
+
+class RunFile(Message):
+    """A file of a run, whose bytes are a separate call."""
+
+    number: int
+    name: str
+    """Name in the request; its ending says how uploaded bytes are read."""
+    type: str
+    """Resource type."""
+    media_type: str = ""
+    """Media type of an artefact that an earlier run made; empty for an upload."""
+
+
+class RunLease(Message):
+    """A run of the workbench that a worker holds until it has sent the last event or stops sending any."""
+
+    run: str
+    token: Annotated[str, Field(repr=False)]
+    """The run's credential."""
+    expires_in: float
+    """Seconds without a call after which the run is lost."""
+    heartbeat_seconds: float
+    """Interval of calls."""
+    suite: str
+    """The suite that gives the tools."""
+    profile: str
+    request: str
+    files: tuple[RunFile, ...] = ()
+    history: tuple[dict[str, JsonValue], ...] = ()
+    """Earlier requests of the dialogue with what was answered."""
+    planner: Annotated[LeasedPlanner, Field(discriminator="kind")] | None = None
+    """Null where the request has a plan."""
+    plan: JsonValue = None
+    """A plan to run instead of asking the planner."""
+
+
+MOST_EVENTS_PER_CALL = 50
+
+
+class RunEvents(Message):
+    """Consecutive events of a run. Repeated ones change nothing; without any, the call is a heartbeat."""
+
+    first: Annotated[int, Field(ge=0, le=10_000)] = 0
+    """Number of the first of `events`, from 0."""
+    events: Annotated[tuple[dict[str, JsonValue], ...], Field(max_length=MOST_EVENTS_PER_CALL)] = ()
+
+
+class RunReturned(Message):
+    """Why a worker returns a run."""
+
+    how: GivenUp = GivenUp.FAILED
+    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]

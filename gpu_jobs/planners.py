@@ -88,6 +88,16 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
     )
 
 
+def as_lease(run: contract.RunLease) -> HeldLease:
+    """A run of the workbench as the lease of one task, for what opens planners. It has no secrets."""
+    assert run.planner is not None, "a run with a plan needs no planner"
+    return HeldLease(
+        attempt=run.run, token=run.token, expires_in=run.expires_in, heartbeat_seconds=run.heartbeat_seconds,
+        evaluation=run.run, suite=run.suite, suite_digest="", profile=run.profile, profile_digest="", split="",
+        samples=1, data_digest="", planner=run.planner, tasks=("request",),
+    )  # fmt: skip
+
+
 def roles_of(lease: Lease) -> Mapping[str, RoleModel]:
     """Models of the roles of a lease's planner."""
     return lease.planner.roles if isinstance(lease.planner, StrategyPlanner) else {}

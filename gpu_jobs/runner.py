@@ -11,18 +11,22 @@ from evaluator.execution.engine.store import Store
 from evaluator.scoring.arbiters.base import ArbiterName
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import Checkpoints
-from gpu_jobs.contract import AgentPlanner, Lease, Phase, StrategyPlanner
+from gpu_jobs.contract import AgentPlanner, Lease, Phase, RunLease, StrategyPlanner
 from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.language_models import LanguageModels
 from gpu_jobs.model_server.opening import ModelOpener
-from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError
+from gpu_jobs.planners import OPENERS, HeldLease, LeaseRefusedError, as_lease
 
 if TYPE_CHECKING:
     from evaluator.core.planner import Planner
     from evaluator.core.suites.base import Suite
     from evaluator.core.suites.hidden import HiddenSeed
     from evaluator.episodes.base import Evaluator, Setting
+    from evaluator.execution.engine.run import Engine
+    from evaluator.execution.experts.profile import Profile
+    from evaluator.workbench.events import Event
+    from evaluator.workbench.running import RunRequest
 
 
 class _Key(NamedTuple):
@@ -55,6 +59,14 @@ class ShardRunner(Protocol):
 
         Raises:
             LeaseRefusedError: before the first record, if this worker cannot process the lease.
+        """
+        ...
+
+    def run_request(self, lease: RunLease, request: "RunRequest") -> "Iterator[Event]":
+        """Run a request of the workbench, and yield each event when it happens.
+
+        Raises:
+            LeaseRefusedError: this worker cannot process the run.
         """
         ...
 
@@ -107,6 +119,8 @@ class EvaluatorRunner:
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )
         self._evaluators: dict[_Key, tuple[Evaluator, _Digests]] = {}
+        self._engine_of_runs: tuple[tuple[str, str], Engine] | None = None
+        """With its suite and profile."""
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
         from evaluator.core.planner import reseeded
@@ -122,6 +136,37 @@ class EvaluatorRunner:
             self.phase.enter(Phase.PLANNING)
             planner_of_run = reseeded(planner, run=lease.repetition - 1)
             yield from evaluator.run(planner=planner_of_run, tasks=lease.tasks, run=lease.evaluation)
+
+    def run_request(self, lease: RunLease, request: "RunRequest") -> "Iterator[Event]":
+        from evaluator.core.suites.registry import suite_of
+        from evaluator.execution.experts.profile import ProfileError, load_profile
+        from evaluator.workbench.running import run
+
+        try:
+            suite, profile = suite_of(lease.suite), load_profile(lease.profile)
+        except (LookupError, ProfileError) as error:
+            raise LeaseRefusedError(f"this worker cannot run requests for {lease.suite}: {error}.") from error
+        engine, offered = self._engine(lease, suite=suite, profile=profile), frozenset(profile.experts)
+        if lease.planner is None:
+            yield from run(request, planner=None, suite=suite, offered=offered, engine=engine)
+            return
+        with self._planner(lease=as_lease(lease), suite=suite) as planner:
+            yield from run(request, planner=planner, suite=suite, offered=offered, engine=engine)
+
+    def _engine(self, lease: RunLease, *, suite: "Suite", profile: "Profile") -> "Engine":
+        """The engine of an evaluator with this profile, whose experts are loaded; else one for runs."""
+        from evaluator.execution.engine.pool import ExpertPool
+        from evaluator.execution.engine.run import Engine
+
+        for key, (evaluator, _) in self._evaluators.items():
+            engine = getattr(evaluator, "engine", None)
+            if key.suite == lease.suite and key.profile == lease.profile and isinstance(engine, Engine):
+                return engine
+        if self._engine_of_runs is None or self._engine_of_runs[0] != (lease.suite, lease.profile):
+            pool = ExpertPool(profile=profile, device=self._device, budget=self._memory_budget)
+            engine = Engine(pool=pool, store=self.store, salt=suite.slug)
+            self._engine_of_runs = (lease.suite, lease.profile), engine
+        return self._engine_of_runs[1]
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":
         message = lease.planner
@@ -161,6 +206,7 @@ class EvaluatorRunner:
                     data=episode.data_digest(suite=suite, setting=setting),
                 )
                 if suite.conditions.experts:
+                    self._engine_of_runs = None
                     # The device's memory may not suffice for two sets of experts.
                     self._evaluators = {
                         cached: entry

@@ -20,7 +20,7 @@ from gpu_jobs.client import (
     RefusedError,
     UnreachableError,
 )
-from gpu_jobs.contract import FinishRequest, GivenUp, Lease, LeaseRequest, Phase
+from gpu_jobs.contract import FinishRequest, GivenUp, Lease, LeaseRequest, Phase, RunLease
 from gpu_jobs.delivery import Delivery, DirectUploads, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.heartbeats import Heartbeats
@@ -196,6 +196,9 @@ class Worker:
                 if lease is None and answer.work_left is False:
                     logger.info("no shard of evaluation %s is left", self._evaluation)
                     return Exit.IDLE
+                if lease is None and answer.runs_wait and self._work_on_a_run():
+                    last_work, wait = time.monotonic(), self._poll
+                    continue
             if lease is not None:
                 lease = self._work_on(lease)
                 if self._refusals >= _REFUSALS_ALLOWED:
@@ -232,6 +235,44 @@ class Worker:
                 self._client.fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
         except (AttemptOverError, EnrolmentExpiredError, UnreachableError, RefusedError) as error:
             logger.warning("a lease may not have been returned: %s", error)
+
+    def _work_on_a_run(self) -> bool:
+        """Process a run of the workbench, if one still waits. Errors end the run, not the worker."""
+        lease = self._client.lease_run(self._lease_request())
+        self._request = None
+        if lease is None:
+            return False
+        # Imported here: most workers of a cluster never get a run.
+        from gpu_jobs.runs import work_on_run
+
+        logger.info("run %s: started", lease.run)
+        self._runner.phase.begin()
+        try:
+            work_on_run(lease, client=self._client, runner=self._runner)
+            logger.info("run %s: ended", lease.run)
+        except Terminated:
+            self._return_run(lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+            raise
+        except AttemptOverError as error:
+            logger.info("run %s: %s", lease.run, error)
+        except UnreachableError as error:
+            logger.error("run %s is left to time out: %s", lease.run, error)
+        except LeaseRefusedError as error:
+            self._return_run(lease, how=GivenUp.REFUSED, reason=str(error))
+        except BaseException as error:  # third-party code failed; the next run may succeed
+            if isinstance(error, _ENDS_THE_PROCESS):
+                raise
+            logger.exception("run %s: failed", lease.run)
+            self._return_run(lease, how=GivenUp.FAILED, reason=f"{type(error).__name__}: {error}")
+        finally:
+            self._runner.phase.end()
+        return True
+
+    def _return_run(self, lease: RunLease, *, how: GivenUp, reason: str, patience: float | None = None) -> None:
+        try:
+            self._client.return_run(lease=lease, how=how, reason=reason, patience=patience)
+        except (AttemptOverError, UnreachableError, RefusedError) as error:
+            logger.warning("run %s could not be returned: %s", lease.run, error)
 
     def _work_on(self, lease: Lease) -> Lease | None:
         """Process one lease, and return the next one if the site granted it. Errors end the lease, not the worker."""

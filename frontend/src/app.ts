@@ -10,6 +10,7 @@ import { showChosenStrategy } from "./strategies";
 import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import { watchPlan } from "./watch";
+import { followRun } from "./workbench";
 import "./styles/app.css";
 
 // The Content-Security-Policy forbids htmx to evaluate expressions or to add a style element.
@@ -28,6 +29,7 @@ enableFolding();
 enableShortcuts(Palette.find());
 followEvaluation();
 watchPlan();
+followRun();
 showCurrentTabs();
 checkAsOneTypes();
 showChosenStrategy();

@@ -51,6 +51,14 @@ class Launcher(Protocol):
         """
         ...
 
+    def ensure_any(self) -> None:
+        """Make sure that a worker runs for work that is no evaluation's. Does nothing where pools are scaled by demand.
+
+        Raises:
+            LaunchError: no worker could be started.
+        """
+        ...
+
     def alive(self, *, handle: str) -> Liveness:
         """Liveness of the worker with this handle."""
         ...
@@ -101,6 +109,9 @@ class NoLauncher:
 
     def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002
         return ""
+
+    def ensure_any(self) -> None:
+        """Does nothing."""
 
     def alive(self, *, handle: str) -> Liveness:  # noqa: ARG002
         return Liveness(alive=None)

@@ -135,6 +135,10 @@ class LocalLauncher:
                     self._note(worker.handle).unlink(missing_ok=True)
             return running[0].handle
 
+    def ensure_any(self) -> None:
+        """Fill the pool."""
+        self.ensure(evaluation_id="")
+
     def alive(self, *, handle: str) -> Liveness:
         """Whether a worker that was recorded here runs; unknown for all others."""
         if not handle.startswith(PREFIX):

@@ -22,6 +22,7 @@ from leaderboard.reliability.web import api as reliability
 from leaderboard.rewards.web.api import RewardsJobView, RewardsView
 from leaderboard.submissions.web import api as submissions
 from leaderboard.submissions.web import endpoint_tests_api
+from leaderboard.workbench.web import urls as workbench
 
 app_name = "api"
 
@@ -99,6 +100,7 @@ urlpatterns = [
     path("webhooks/", webhooks.WebhooksView.as_view(), name="webhooks"),
     path("webhooks/<id:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<id:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
+    *workbench.api_patterns,
     *worker_api_urls.urlpatterns,
     # Only with the trailing slash, which is added to other paths.
     re_path(r"^[\s\S]*/$", NowhereView.as_view(), name="nowhere"),

@@ -10,8 +10,8 @@ from leaderboard.operations.monitoring.facts import note_backup, note_task, site
 from leaderboard.operations.monitoring.figures import count_steps
 from leaderboard.people import credentials, teams
 from leaderboard.platform import celery, health, problems
+from leaderboard.queue import beside, publishing
 from leaderboard.queue import jobs as jobs
-from leaderboard.queue import publishing
 from leaderboard.queue.agents import turns
 from leaderboard.queue.further_runs import follow_further_runs
 from leaderboard.queue.stopping import enqueue_reconcile
@@ -22,6 +22,7 @@ from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from leaderboard.submissions.readiness import report_unavailable
+from leaderboard.workbench import leasing as runs
 
 
 def register() -> None:
@@ -43,3 +44,4 @@ def register() -> None:
     jobs.KINDS.update({kind.name: kind for kind in (ENDPOINT_TEST, REWARDS, SUBMISSION)})
     credentials.SOURCES.append(WorkerTokens())
     health.SOURCES.append(site_facts)
+    beside.WAITING.append(runs.is_waiting)

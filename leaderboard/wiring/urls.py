@@ -52,4 +52,5 @@ urlpatterns = [
     path("", include(([path("search/", find, name="find")], "search"))),
     path("", include("leaderboard.queue.web.urls")),
     path("", include("leaderboard.messages.web.urls")),
+    path("", include("leaderboard.workbench.web.urls")),
 ]

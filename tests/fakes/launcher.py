@@ -13,6 +13,9 @@ class FakeLauncher:
         self.refusal = ""
         self.stopped: list[str] = []
 
+    def ensure_any(self) -> None:
+        """Does nothing."""
+
     def ensure(self, *, evaluation_id: str) -> str:
         if self.refusal:
             raise LaunchError(self.refusal)

@@ -91,6 +91,9 @@ class KubernetesLauncher:
             raise LaunchError(state.sentence)
         raise LaunchError(f"{state.sentence} The cluster says: {self._words(state.detail)}")
 
+    def ensure_any(self) -> None:
+        """Does nothing: the demand for pools has the runs that wait."""
+
     def alive(self, *, handle: str) -> Liveness:
         """Liveness of a pool or one of its pods; unknown for other handles, and while the cluster is unreachable."""
         pools, handle = self._settings.pools, handle_of(handle)

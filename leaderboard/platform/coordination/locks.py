@@ -28,6 +28,7 @@ class Lock(IntEnum):
     SLOTS = 4
     JOBS = 5
     PLANNER_LIMIT = 6
+    RUNS = 7
 
 
 def lock_until_commit(lock: Lock, group: str = "") -> None:

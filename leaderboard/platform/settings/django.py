@@ -36,6 +36,7 @@ INSTALLED_APPS = [
     "leaderboard.causes",
     "leaderboard.reliability",
     "leaderboard.rewards",
+    "leaderboard.workbench",
     "leaderboard.boards",
     "leaderboard.submissions",
     "leaderboard.operations",

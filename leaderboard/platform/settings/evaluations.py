@@ -121,6 +121,12 @@ AGENT_SILENCE_SECONDS = env.integer("PLANARENA_AGENT_SILENCE_SECONDS", default=4
 EXECUTE_SECONDS = env.integer("PLANARENA_EXECUTE_SECONDS", default=300, least=1)
 """Time limit per task of a shard for executing plans without a new result."""
 LEASE_SECONDS = env.integer("PLANARENA_LEASE_SECONDS", default=60, least=3)
+RUNS_PER_DAY = env.integer("PLANARENA_RUNS_PER_DAY", default=2000 if DEMO else 200, least=0)
+"""Most requests to the workbench of a user within a day; of a stranger's address a quarter of it."""
+RUNS_AT_ONCE = env.integer("PLANARENA_RUNS_AT_ONCE", default=4, least=1)
+"""Most unfinished requests to the workbench of a user or a stranger's address."""
+WORKBENCH_IS_OPEN = env.flag("PLANARENA_WORKBENCH_IS_OPEN", default=DEMO)
+"""Whether strangers may use the workbench without an account."""
 QUOTA_PER_SUITE_AND_DAY = env.integer("PLANARENA_QUOTA_PER_SUITE_AND_DAY", default=0 if DEMO else 50, least=0)
 """Evaluations of one suite that a user may submit per day (UTC); 0: unlimited."""
 QUOTA_PER_DAY = env.integer("PLANARENA_QUOTA_PER_DAY", default=0 if DEMO else 100, least=0)

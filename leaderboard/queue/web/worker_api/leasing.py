@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract import WORK_LEFT_HEADER, GivenUp, Lease, LeaseRequest, Session, SessionRequest
+from gpu_jobs.contract import RUNS_WAIT_HEADER, WORK_LEFT_HEADER, GivenUp, Lease, LeaseRequest, Session, SessionRequest
 from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.hidden_data import FACTS
 from leaderboard.catalog.library import NotReadyError
@@ -21,6 +21,7 @@ from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
+from leaderboard.queue import beside
 from leaderboard.queue.leasing import leases, next_shard
 from leaderboard.queue.web.worker_api.messages import answer, validated
 from leaderboard.queue.workers.authentication import HasWorkerSession, IsEnrolled, WorkerAuthentication
@@ -67,6 +68,8 @@ class LeaseView(APIView):
             # In the holder's scope, so that nothing leaks about evaluations that the worker may not lease.
             left = leases.is_work_left(evaluation_id=message.evaluation, suites=message.suites, scope=self.holder.scope)
             headers[WORK_LEFT_HEADER] = "1" if left else "0"
+        elif beside.has_work_for(self.holder):
+            headers[RUNS_WAIT_HEADER] = "1"
         return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
 
 

@@ -1,0 +1,55 @@
+"""The limited process that decodes a stranger's picture: `python -m evaluator.workbench.decoding`."""
+
+import base64
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image as PillowImage
+from PIL.Image import Image
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.pictures import as_seen
+from evaluator.core.values import MOST_FRAMES, Clip, encode
+from evaluator.sandbox.limited_process import serve
+from evaluator.workbench.files import LONGEST_SIDE, LONGEST_SIDE_OF_CLIPS, MOST_PIXELS
+
+_FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
+
+
+def decoded(request: Any) -> JsonValue:
+    """The picture or clip as an artefact, or why it cannot be read."""
+    PillowImage.MAX_IMAGE_PIXELS = MOST_PIXELS
+    try:
+        with PillowImage.open(io.BytesIO(base64.b64decode(request["data"])), formats=_FORMATS) as picture:
+            if picture.width * picture.height > MOST_PIXELS:
+                return {"problem": f"it has {picture.width}x{picture.height} pixels, more than {MOST_PIXELS:,}"}
+            value = _clip(picture) if request["clip"] else _shrunk(as_seen(picture), longest=LONGEST_SIDE)
+            artefact = encode(value)
+    except PillowImage.DecompressionBombError:
+        return {"problem": f"it has more than {MOST_PIXELS:,} pixels"}
+    except (OSError, ValueError, SyntaxError, EOFError):
+        return {"problem": "it is damaged, or no picture of a known format"}
+    return {"data": base64.b64encode(artefact.data).decode()}
+
+
+def _clip(picture: Image) -> Clip:
+    frames = []
+    count = min(MOST_FRAMES, getattr(picture, "n_frames", 1))
+    for number in range(count):
+        picture.seek(number)
+        frames.append(np.asarray(_shrunk(as_seen(picture), longest=LONGEST_SIDE_OF_CLIPS), dtype=np.uint8))
+    return Clip(np.stack(frames))
+
+
+def _shrunk(picture: Image, *, longest: int) -> Image:
+    """The picture, scaled down to `longest` pixels at most on each side."""
+    if max(picture.size) <= longest:
+        return picture
+    scale = longest / max(picture.size)
+    size = (max(1, round(picture.width * scale)), max(1, round(picture.height * scale)))
+    return picture.resize(size, PillowImage.Resampling.LANCZOS)
+
+
+if __name__ == "__main__":
+    serve(decoded)

@@ -1,0 +1,38 @@
+import htmx from "htmx.org";
+
+const AGAIN_MS = 1500;
+
+/** Follow the run on this page: its events replace the page's content, and keep the run alive while somebody watches. */
+export function followRun(): void {
+  const run = document.getElementById("run");
+  const address = run?.dataset["events"];
+  if (run === null || address === undefined || run.dataset["ended"] !== undefined) return;
+  let source: EventSource | undefined;
+  let pending = false;
+  const refresh = async (): Promise<void> => {
+    if (pending) return;
+    pending = true;
+    try {
+      await htmx.ajax("get", location.href, { target: "#run", select: "#run", swap: "outerHTML" });
+    } finally {
+      pending = false;
+    }
+  };
+  const poll = (): void => {
+    setTimeout(() => {
+      void refresh().then(() => {
+        if (document.getElementById("run")?.dataset["ended"] === undefined) poll();
+      });
+    }, AGAIN_MS);
+  };
+  source = new EventSource(address);
+  source.addEventListener("message", () => void refresh());
+  source.addEventListener("end", () => {
+    source?.close();
+    // After a refresh that may be under way, which could miss the last event.
+    setTimeout(() => void refresh(), pending ? AGAIN_MS : 0);
+  });
+  source.addEventListener("error", () => {
+    if (source?.readyState === EventSource.CLOSED) poll();
+  });
+}

@@ -1,0 +1,1 @@
+"""Pages, API and workers' calls of the workbench."""

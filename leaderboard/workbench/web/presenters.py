@@ -1,0 +1,191 @@
+"""The page of a run: its request, its plan as a drawing, and each step as it was told."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evaluator.core.records import ArtefactReference
+from evaluator.core.suites.registry import suite_of
+from evaluator.core.tools.types import Catalogue
+from evaluator.workbench.events import Ending
+from leaderboard.evaluations.results.objects import object_url, server_store
+from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
+from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, types_of
+from leaderboard.workbench.asking import place_of, results_of, usual_seconds
+from leaderboard.workbench.models import Run, RunState
+
+_ENDINGS = {
+    Ending.MADE: "Done",
+    Ending.PARTLY: "Partly done",
+    Ending.DECLINED: "Declined",
+    Ending.NO_PLAN: "No plan",
+    Ending.FAILED: "Failed",
+}
+_OUTCOMES = {
+    Ending.MADE: "scored",
+    Ending.PARTLY: "planner_fault",
+    Ending.DECLINED: "not_run",
+    Ending.NO_PLAN: "planner_fault",
+    Ending.FAILED: "infra_fault",
+}
+"""Colours of endings, as outcomes of tasks have them."""
+
+
+class Step(NamedTuple):
+    """A step of the plan."""
+
+    id: str
+    tool: str
+    state: str
+    """`waits`, `done`, `stored`, `failed` or `skipped`."""
+    why: str
+    seconds: float
+    expert: str
+    inputs: tuple[Shown, ...]
+    outputs: tuple[Shown, ...]
+
+
+class RunPage(NamedTuple):
+    """Context of the page."""
+
+    run: Run
+    planner: str
+    state: str
+    """As a few words."""
+    outcome: str
+    sentence: str
+    files: tuple[Shown, ...]
+    graph: Graph | None
+    steps: tuple[Step, ...]
+    answers: tuple[Shown, ...]
+    text: str
+    problems: tuple[str, ...]
+    received: str
+    tolerated: tuple[str, ...]
+    plan: str
+    """The plan as JSON, to be edited."""
+    seconds: float | None
+    """That the planner took."""
+    notes: str
+    """How the planner found its plan, as JSON."""
+    results: tuple[str, ...]
+    """Names of the results in the next request."""
+    events: int
+
+
+def run_page(run: Run) -> RunPage:
+    """The page of a run as it is now."""
+    events = [event.body for event in run.events.all()]
+    by_kind = {body["kind"]: body for body in events}
+    reading = Reading(store=server_store(split=""), url_of=lambda digest: object_url(digest=digest, split=""))
+    planned, ended = by_kind.get("plan", {}), by_kind.get("ended", {})
+    plan: Mapping[str, Any] = planned.get("plan") or {}
+    catalogue = _catalogue(run)
+    given = by_kind.get("given", {}).get("files", {})
+    told = {body["step"]: body for body in events if body["kind"] in {"step", "skipped"}}
+    steps = tuple(_step(step, told=told, reading=reading, catalogue=catalogue) for step in plan.get("steps", ()))
+    ending = Ending(ended["ending"]) if ended else None
+    return RunPage(
+        run=run,
+        planner=run.bundled_name or (run.planner.name if run.planner is not None else "the plan below"),
+        state=_ENDINGS[ending] if ending else str(RunState(run.state).label),
+        outcome=_OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
+        sentence=_sentence(run, told=len(told), steps=len(steps)),
+        files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
+        graph=_graph(plan, told=told, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
+        steps=steps,
+        answers=tuple(
+            _shown(reading, name=result["name"], artefact=result, alt=f"The result {result['name']}")
+            for result in results_of(run)
+        ),
+        text=ended.get("text", ""),
+        problems=tuple(ended.get("problems", ())),
+        received=ended.get("received", ""),
+        tolerated=tuple(planned.get("tolerated", ())),
+        plan=json.dumps(plan, indent=2, ensure_ascii=False) if plan else "",
+        seconds=planned.get("seconds") if planned and not planned.get("edited") else None,
+        notes=json.dumps(planned["notes"], indent=2, ensure_ascii=False)[:6000] if planned.get("notes") else "",
+        results=tuple(result["name"] for result in results_of(run)),
+        events=len(events),
+    )
+
+
+def _catalogue(run: Run) -> Catalogue | None:
+    try:
+        return suite_of(run.suite).catalogue
+    except LookupError:
+        return None
+
+
+def _sentence(run: Run, *, told: int, steps: int) -> str:
+    if run.state == RunState.CANCELLED:
+        return run.reason or "It was cancelled."
+    if run.state == RunState.WAITING:
+        before, usual = place_of(run), usual_seconds()
+        words = "It is next." if not before else f"{before} {'run is' if before == 1 else 'runs are'} before it."
+        lately = "" if usual is None else f" A run took {max(1, round(usual))} s lately."
+        return f"It waits for a worker; evaluations go first. {words}{lately}"
+    if run.state == RunState.RUNNING:
+        if not steps:
+            return "The planner is being asked."
+        return f"{told} of {steps} steps have ended."
+    return ""
+
+
+def _graph(
+    plan: Mapping[str, Any], *, told: Mapping[str, Any], catalogue: Catalogue | None, resources: Mapping[str, str]
+) -> Graph | None:
+    problems: dict[str | None, str] = {
+        step: "failed" if body["kind"] == "step" else "skipped"
+        for step, body in told.items()
+        if body["kind"] == "skipped" or body["error"]
+    }
+    graph = draw(
+        plan=plan, catalogue=catalogue, resources=resources, marks=Marks(problems=problems), texts_inside=False
+    )
+    return graph if graph.nodes else None
+
+
+def _step(step: Mapping[str, Any], *, told: Mapping[str, Any], reading: Reading, catalogue: Catalogue | None) -> Step:
+    body = told.get(step["id"])
+    if body is None or body["kind"] == "skipped":
+        state, why = ("waits", "") if body is None else ("skipped", body["why"])
+        return Step(step["id"], step["tool"], state, why, 0.0, "", (), ())
+    state = "failed" if body["error"] else "stored" if body["cached"] else "done"
+    inputs = {name: ArtefactReference(**artefact) for name, artefact in body["inputs"].items()}
+    over = next((reference for reference in inputs.values() if reference.media_type == "image/png"), None)
+    types = types_of(step["tool"], "outputs", catalogue=catalogue)
+    outputs = tuple(
+        reading.show_output(
+            name=name, kind=types.get(name, ""), reference=ArtefactReference(**artefact), over=over,
+            alt=f"{name} of {step['id']}",
+        )
+        for name, artefact in body["outputs"].items()
+    )  # fmt: skip
+    shown = tuple(
+        reading.show(name=name, reference=reference, alt=f"{name}, input of {step['id']}")
+        for name, reference in inputs.items()
+    )
+    return Step(
+        step["id"], step["tool"], state, body["error"] or "", body["seconds"], body["expert"], shown, outputs
+    )  # fmt: skip
+
+
+def _shown(reading: Reading, *, name: str, artefact: Mapping[str, Any], alt: str) -> Shown:
+    reference = ArtefactReference(digest=artefact["digest"], media_type=artefact["media_type"])
+    return reading.show(name=name, reference=reference, alt=alt)
+
+
+def named_artefacts(run: Run) -> Sequence[tuple[str, str]]:
+    """Name and digest of the files, the results, and the outputs of steps of a run, for its bundle."""
+    named: dict[str, str] = {}
+    endings = {"image/png": "png", "image/apng": "apng", "application/json": "json"}
+    for event in run.events.all():
+        body = event.body
+        if body["kind"] == "given":
+            named |= {f"files/{name}": file["digest"] for name, file in body["files"].items()}
+        if body["kind"] == "step":
+            for name, artefact in body["outputs"].items():
+                ending = endings.get(artefact["media_type"], "txt")
+                named[f"steps/{body['step']}-{name}.{ending}"] = artefact["digest"]
+    return list(named.items())

@@ -1,0 +1,213 @@
+"""Pages of the workbench: ask, watch the plan run, edit it, go on."""
+
+import io
+import json
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from django.conf import settings
+from django.contrib.auth.views import redirect_to_login
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.crypto import salted_hmac
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+
+from evaluator.core.canonical_json import JsonValue
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
+from leaderboard.evaluations.results.objects import server_store
+from leaderboard.people.models import User
+from leaderboard.platform.http.addresses import address_of
+from leaderboard.platform.problems import FieldErrors
+from leaderboard.workbench import asking
+from leaderboard.workbench.asking import GivenFile, NewRun, TooManyRunsError
+from leaderboard.workbench.models import Run
+from leaderboard.workbench.web.live import stream_of
+from leaderboard.workbench.web.presenters import named_artefacts, run_page
+
+_RECENT = 10
+_PREPARED = Path(__file__).parent.parent / "prepared"
+
+
+class Prepared(NamedTuple):
+    """A request for the first visit."""
+
+    key: str
+    text: str
+    file: str
+
+
+@cache
+def prepared() -> tuple[Prepared, ...]:
+    """The prepared requests."""
+    entries = json.loads((_PREPARED / "requests.json").read_text(encoding="utf-8"))
+    return tuple(Prepared(**entry) for entry in entries)
+
+
+def asker_of(request: HttpRequest) -> tuple[User | None, str]:
+    """Owner and asker of a new run."""
+    if isinstance(request.user, User):
+        return request.user, f"user {request.user.pk}"
+    # Not the address itself, which is personal.
+    return None, f"address {salted_hmac('workbench', address_of(request)).hexdigest()[:32]}"
+
+
+def may_ask(request: HttpRequest) -> bool:
+    """Whether this reader may start runs."""
+    return request.user.is_authenticated or settings.WORKBENCH_IS_OPEN
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def bench(request: HttpRequest) -> HttpResponse:
+    """The form, and one's recent runs. Errors have status 400; 429 for too many runs."""
+    if request.method != "POST":
+        return _form(request)
+    if not may_ask(request):
+        return redirect_to_login(request.get_full_path())
+    chosen = next((one for one in prepared() if one.key == request.POST.get("prepared", "")), None)
+    text = request.POST.get("text", "") if chosen is None else chosen.text
+    files = _files(request) if chosen is None else [_prepared_file(chosen)]
+    new = NewRun(
+        text=text, planner=request.POST.get("planner", "") or _default_planner(request.POST.get("suite", "")),
+        suite=request.POST.get("suite", ""), files=files,
+    )  # fmt: skip
+    return _started(request, new)
+
+
+def _default_planner(suite: str) -> str:
+    known = asking.suites()
+    slug = suite if any(one.slug == suite for one in known) else known[0].slug if known else ""
+    planners = asking.bundled_for(slug) if slug else []
+    return planners[0].name if planners else ""
+
+
+def _prepared_file(chosen: Prepared) -> GivenFile:
+    return GivenFile(name=chosen.file, data=(_PREPARED / chosen.file).read_bytes())
+
+
+def _files(request: HttpRequest) -> list[GivenFile]:
+    return [
+        GivenFile(name=(upload.name or "").rpartition("/")[2].replace(" ", "_"), data=upload.read())
+        for upload in request.FILES.getlist("files")
+    ]
+
+
+def _started(request: HttpRequest, new: NewRun) -> HttpResponse:
+    user, asker = asker_of(request)
+    try:
+        run = asking.start(new, user=user, asker=asker)
+    except FieldErrors as error:
+        return _form(request, errors=error.errors, status=400)
+    except TooManyRunsError as error:
+        return _form(request, errors={"": [str(error)]}, status=429)
+    return redirect("workbench:run", run_id=run.pk)
+
+
+def _form(request: HttpRequest, *, errors: dict[str, list[str]] | None = None, status: int = 200) -> HttpResponse:
+    user, asker = asker_of(request)
+    suites = asking.suites()
+    slug = request.POST.get("suite") or request.GET.get("suite") or (suites[0].slug if suites else "")
+    context = {
+        "may_ask": may_ask(request), "suites": suites, "suite": slug,
+        "bundled": asking.bundled_for(slug) if slug else [], "planners": asking.planners_for(user),
+        "prepared": prepared(), "errors": [text for texts in (errors or {}).values() for text in texts],
+        "text": request.POST.get("text", "")[: asking.LONGEST_REQUEST], "chosen": request.POST.get("planner", ""),
+        "recent": Run.objects.filter(asker=asker).select_related("planner").order_by("-created")[:_RECENT],
+    }  # fmt: skip
+    return render(request, "workbench/bench.html", context, status=status)
+
+
+def _run(run_id: UUID) -> Run:
+    return get_object_or_404(Run.objects.select_related("planner", "owner", "after"), pk=run_id)
+
+
+def _is_own(request: HttpRequest, *, run: Run) -> bool:
+    return run.asker == asker_of(request)[1]
+
+
+@never_cache
+@require_safe
+def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """One run, for everybody who knows its address."""
+    found = _run(run_id)
+    asking.note_reader(found.pk)
+    context: dict[str, Any] = {
+        "page": run_page(found), "is_own": _is_own(request, run=found), "may_ask": may_ask(request)
+    }  # fmt: skip
+    return render(request, "workbench/run.html", context)
+
+
+@require_GET
+def events(request: HttpRequest, run_id: UUID) -> HttpResponseBase:
+    """Stream the events of a run until it has ended."""
+    return stream_of(request, run=_run(run_id))
+
+
+@require_POST
+def cancel(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Cancel one's own run."""
+    found = _run(run_id)
+    if not _is_own(request, run=found):
+        raise Http404
+    asking.cancel(found.pk, reason="You cancelled it.")
+    return redirect("workbench:run", run_id=run_id)
+
+
+@require_POST
+def again(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Run the edited plan: only what changed is executed, since the worker's store has the rest."""
+    found = _run(run_id)
+    if not may_ask(request):
+        return redirect_to_login(request.get_full_path())
+    text = request.POST.get("plan", "")
+    plan: JsonValue = text
+    if len(text) > asking.MOST_PLAN:
+        return _form(request, errors={"plan": [f"A plan has at most {asking.MOST_PLAN:,} characters."]}, status=400)
+    if not text.strip():
+        return _form(request, errors={"plan": ["The plan is empty."]}, status=400)
+    return _started(request, _following(found, text=found.text, plan=plan, after=found.after, files=found))
+
+
+@require_POST
+def follow(request: HttpRequest, run_id: UUID) -> HttpResponse:
+    """Ask the next request of a dialogue, which may name the files and results of this one."""
+    found = _run(run_id)
+    if not may_ask(request):
+        return redirect_to_login(request.get_full_path())
+    return _started(request, _following(found, text=request.POST.get("text", ""), plan=None, after=found, files=None))
+
+
+def _following(run: Run, *, text: str, plan: JsonValue | None, after: Run | None, files: Run | None) -> NewRun:
+    planner = run.bundled_name or (str(run.planner_id) if run.planner_id else "")
+    given = (
+        []
+        if files is None
+        else [GivenFile(name=file.name, data=bytes(file.data)) for file in files.files.all() if file.data is not None]
+    )
+    return NewRun(text=text, planner=planner, suite=run.suite, files=given, plan=plan, after=after)
+
+
+@require_safe
+def bundle(request: HttpRequest, run_id: UUID) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """A run as a zip: its events, its plan, its files and results."""
+    found = _run(run_id)
+    out = io.BytesIO()
+    told = [event.body for event in found.events.all()]
+    plan = next((body["plan"] for body in told if body["kind"] == "plan"), None)
+    store = server_store(split="")
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("request.txt", found.text)
+        archive.writestr("events.jsonl", "".join(f"{json.dumps(body)}\n" for body in told))
+        if plan is not None:
+            archive.writestr("plan.json", json.dumps(plan, indent=2))
+        for name, digest in named_artefacts(found):
+            try:
+                archive.writestr(name, store.get(digest).data)
+            except (ObjectMissingError, ObjectDamagedError):
+                archive.writestr(f"{name}.missing", "The store has lost this file.")
+    headers = {"Content-Disposition": f'attachment; filename="run-{str(run_id)[:8]}.zip"'}
+    return HttpResponse(out.getvalue(), content_type="application/zip", headers=headers)
