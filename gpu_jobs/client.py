@@ -361,7 +361,13 @@ class ApiClient:
     def _run_call(
         self, lease: RunLease, method: str, path: str, *, patience: float | None = None, **content: Any
     ) -> httpx.Response:
-        return self._call(method, f"runs/{lease.run}/{path}", token=lease.token, patience=patience, **content)
+        try:
+            return self._call(method, f"runs/{lease.run}/{path}", token=lease.token, patience=patience, **content)
+        except RefusedError as error:
+            if error.status == httpx.codes.UNAUTHORIZED:
+                # Another worker has it.
+                raise AttemptOverError("lost") from error
+            raise
 
     def _call(
         self,

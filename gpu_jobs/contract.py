@@ -187,6 +187,8 @@ class LeaseRequest(Message):
     knows_roles: bool = False
     """Whether the worker gives a strategy's roles their own models (`StrategyPlanner.roles`). Others would run the
     planner's own model in their place, and get no planner with roles."""
+    knows_runs: bool = False
+    """Whether the worker takes runs of the workbench (`RunLease`)."""
 
 
 class Lease(Message):

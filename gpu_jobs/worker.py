@@ -221,7 +221,12 @@ class Worker:
             suites = tuple(self._suites) if self._suites else None
             token = secrets.token_urlsafe(32)
             self._request = LeaseRequest(
-                worker=self._name, suites=suites, evaluation=self._evaluation, token=token, knows_roles=True
+                worker=self._name,
+                suites=suites,
+                evaluation=self._evaluation,
+                token=token,
+                knows_roles=True,
+                knows_runs=True,
             )
         return self._request
 

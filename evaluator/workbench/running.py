@@ -64,6 +64,7 @@ def run(
         `given`, `asked`, `plan`, `step` or `skipped` for each step, and `ended`, which is always the last.
     """
     references = {name: engine.keep(value) for name, (_, value) in request.files.items()}
+    engine.store.flush()
     yield events.given({name: (str(kind), references[name]) for name, (kind, _) in request.files.items()})
     catalogue = suite.catalogue.restricted_to(offered)
     context = PlanContext(

@@ -1,4 +1,4 @@
-"""Work of rooms above for workers that find no shard to lease."""
+"""Work of rooms above, which workers do when they find no shard to lease, or in turn with shards once it is overdue."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,8 @@ from leaderboard.queue.workers.tokens import Holder
 
 WAITING: list[Callable[[], bool]] = []
 """Each says whether some work waits; registered in `leaderboard.wiring`."""
+OVERDUE: list[Callable[[str], bool]] = []
+"""Each says whether the worker with a name should do its work before the next shard."""
 
 
 def serves_everybody(holder: Holder) -> bool:
@@ -19,3 +21,8 @@ def serves_everybody(holder: Holder) -> bool:
 def has_work_for(holder: Holder) -> bool:
     """Whether work waits that this worker may do beside evaluations."""
     return serves_everybody(holder) and any(waits() for waits in WAITING)
+
+
+def comes_first(*, holder: Holder, worker: str) -> bool:
+    """Whether this worker should do such work before the next shard."""
+    return serves_everybody(holder) and any(is_overdue(worker) for is_overdue in OVERDUE)

@@ -21,6 +21,8 @@ from django.db import connection
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from evaluator.workbench.files import MOST_BYTES as MOST_OF_FILE
+from gpu_jobs import bundles
 from leaderboard.evaluations.models import Attempt
 from leaderboard.people.authentication import ApiTokenAuthentication
 from leaderboard.platform.api.parsers import LARGEST_BODY
@@ -34,6 +36,7 @@ from leaderboard.queue.agents.door import PATHS as AGENT_PATHS
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.workers.sessions import holder_of_session
 from leaderboard.queue.workers.tokens import CredentialRefusedError, enrolled
+from leaderboard.workbench.models import Run
 
 _MIB = 1024 * 1024
 SMALL_BODY = 64 * 1024
@@ -45,13 +48,19 @@ MOST_OF_ATTEMPT = 4
 RETRY_ATTEMPT_SECONDS = 5
 _API = "/api/"
 _ATTEMPTS = f"{WORKERS}attempts/"
+_RUNS = f"{WORKERS}runs/"
+_RUN_LEASE = f"{_RUNS}lease/"
 _SESSION = f"{WORKERS}session/"
+_WORKBENCH = "/workbench/"
 _CHECKPOINTS = frozenset({"/submit/", "/submit/checkpoint/", "/api/v1/checkpoints/"})
 _MOST_REMEMBERED = 10_000
 
 
 def small_bytes(scope: Scope) -> int:
     """The largest body that a URL accepts from anyone."""
+    if scope["path"] == _WORKBENCH and settings.WORKBENCH_IS_OPEN:
+        # A stranger's request with one file.
+        return MOST_OF_FILE + SMALL_BODY
     return 0 if scope["path"].startswith(WORKERS) else SMALL_BODY
 
 
@@ -60,6 +69,8 @@ def most_bytes(scope: Scope) -> int:
     path = scope["path"]
     if path.startswith(_ATTEMPTS):
         return max(settings.MAX_OBJECT_BYTES, LARGEST_BODY)
+    if path.startswith(_RUNS) and path != _RUN_LEASE:
+        return bundles.MOST_BYTES
     if path.startswith(WORKERS):
         return SMALL_BODY
     if path in _CHECKPOINTS and scope["method"] == "POST":
@@ -172,6 +183,8 @@ def _refused_worker(request: ASGIRequest, *, path: str) -> Refusal | None:
         return _unknown(most=0)
     if path.startswith(_ATTEMPTS):
         return None if _is_attempt_token(token, path=path) else _unknown(most=0)
+    if path.startswith(_RUNS) and path != _RUN_LEASE:
+        return None if _is_run_token(token, path=path) else _unknown(most=0)
     try:
         if path == _SESSION:
             enrolled(token)
@@ -194,6 +207,15 @@ def _is_attempt_token(token: str, *, path: str) -> bool:
         return False
     _attempts.put(attempt_id, token_hash)
     return True
+
+
+def _is_run_token(token: str, *, path: str) -> bool:
+    """Whether a token is or was that of a run's worker: the view answers one that was with 409."""
+    try:
+        run_id = UUID(path.removeprefix(_RUNS).partition("/")[0])
+    except ValueError:
+        return False
+    return Run.objects.filter(pk=run_id, last_token_hash=hash_token(token)).exists()
 
 
 LIMITS = BodyLimits(

@@ -45,3 +45,4 @@ def register() -> None:
     credentials.SOURCES.append(WorkerTokens())
     health.SOURCES.append(site_facts)
     beside.WAITING.append(runs.is_waiting)
+    beside.OVERDUE.append(runs.is_overdue)

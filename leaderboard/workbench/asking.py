@@ -21,9 +21,9 @@ from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import on_boards
 from leaderboard.people.models import User
-from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
+from leaderboard.planners.secret_headers import header_of
 from leaderboard.platform.celery import send_on_commit
 from leaderboard.platform.coordination.locks import Lock, lock_until_commit
 from leaderboard.platform.database import database_now
@@ -80,7 +80,15 @@ class NewRun:
 def suites() -> list[Suite]:
     """The suites that give tools: those that execute plans, the one with the most tools first."""
     executed = [suite for suite in Suite.objects.filter(current=True) if suite.runs_experts and not suite.in_turns]
-    return sorted(executed, key=lambda suite: (-len(suite_of(suite.slug).catalogue.tools), suite.slug))
+    return sorted(filter(_tools, executed), key=lambda suite: (-_tools(suite), suite.slug))
+
+
+def _tools(suite: Suite) -> int:
+    """Number of tools; 0 of a suite that this release does not have."""
+    try:
+        return len(suite_of(suite.slug).catalogue.tools)
+    except LookupError:
+        return 0
 
 
 def bundled_for(suite: str) -> list[OfflinePlanner]:
@@ -109,7 +117,7 @@ def why_not(*, planner: Planner, user: User | None) -> str:
         return "Choose the bundled planner by its name."
     if kind.is_agent or planner.plans_digest:
         return "It answers the tasks of its suites only."
-    if roles.has_secret(planner) or planner.checkpoint_digest or planner.roles:
+    if planner.checkpoint_digest or planner.roles or header_of(planner) is not None:
         return "It needs secrets or weights that only evaluations get."
     if kind.needs_network and not kind.loads_model and (user is None or planner.owner_id != user.pk):
         return "Only its owner may call its endpoint from here."

@@ -54,6 +54,8 @@ class Run(models.Model):
     worker = models.CharField(max_length=120, blank=True)
     token_hash = models.CharField(max_length=64, null=True, unique=True)
     """Of the credential of the worker that has it."""
+    last_token_hash = models.CharField(max_length=64, blank=True)
+    """The last one, which may still be read from while a worker learns that it has lost the run."""
     leased_at = models.DateTimeField(null=True)
     expires_at = models.DateTimeField(null=True)
     """When a run is lost whose worker does not call; by the database's clock, like all times here."""
@@ -85,6 +87,11 @@ class Run(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.state not in UNFINISHED
+
+    @property
+    def planner_name(self) -> str:
+        """Name of the planner; empty where a plan came with the request to nobody."""
+        return self.bundled_name or (self.planner.name if self.planner is not None else "")
 
 
 class RunFile(models.Model):

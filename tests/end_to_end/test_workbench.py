@@ -45,7 +45,9 @@ def test_a_stranger_asks_watches_goes_on_and_edits_the_plan(arena: Arena, page: 
 def test_an_uploaded_picture_and_a_hostile_file(arena: Arena, page: Page) -> None:
     page.goto(f"{arena.url}/workbench/")
     page.get_by_label("Request", exact=True).fill("Make the edge map of mine.png.")
-    page.get_by_label("Files").set_input_files({"name": "mine.png", "mimeType": "image/png", "buffer": b"\x89PNG no picture"})
+    page.get_by_label("Files").set_input_files(
+        {"name": "mine.png", "mimeType": "image/png", "buffer": b"\x89PNG no picture"}
+    )
     page.get_by_role("button", name="Run", exact=True).click()
 
     expect(page.locator("#run .outcome").first).to_have_text("Failed", timeout=60_000)

@@ -7,7 +7,9 @@ from typing import Any
 from evaluator.core.records import ArtefactReference, Outcome, ResultRecord, SampleResult
 from evaluator.core.values import Artefact, encode
 from evaluator.execution.engine.store import MemoryStore, Store
-from gpu_jobs.contract import Lease
+from evaluator.workbench.events import Ending, Event, ended, given
+from evaluator.workbench.running import RunRequest
+from gpu_jobs.contract import Lease, RunLease
 from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.planners import LeaseRefusedError
 
@@ -44,6 +46,18 @@ class FakeRunner:
                 raise self._error
             self.ran.append(task)
             yield self._record(lease=lease, task=task)
+
+    def run_request(self, lease: RunLease, request: RunRequest) -> Iterator[Event]:
+        """Draws the request's text, and answers with it."""
+        time.sleep(self._pace)
+        if request.text == self._fails_at:
+            raise self._error
+        self.ran.append(request.text)
+        artefact = self._makes(request.text)
+        self.store.put(artefact)
+        reference = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
+        yield given({name: (str(kind), reference) for name, (kind, _) in request.files.items()})
+        yield ended(ending=Ending.MADE, text=f"I echoed {request.text}.", answers=[reference])
 
     def idle(self) -> None:
         self.idled += 1

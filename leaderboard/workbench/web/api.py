@@ -84,9 +84,8 @@ class RunOutput(Output):
     )
 
     def to_representation(self, instance: Run) -> dict[str, Any]:
-        planner = instance.bundled_name or (instance.planner.name if instance.planner is not None else "")
         return super().to_representation({
-            "id": instance.pk, "state": instance.state, "text": instance.text, "planner": planner,
+            "id": instance.pk, "state": instance.state, "text": instance.text, "planner": instance.planner_name,
             "suite": instance.suite, "created": instance.created, "ended_at": instance.ended_at,
             "reason": instance.reason, "page": reverse("workbench:run", kwargs={"run_id": instance.pk}),
             "events": [event.body for event in instance.events.all()],

@@ -87,7 +87,7 @@ def run_page(run: Run) -> RunPage:
     ending = Ending(ended["ending"]) if ended else None
     return RunPage(
         run=run,
-        planner=run.bundled_name or (run.planner.name if run.planner is not None else "the plan below"),
+        planner=run.planner_name or "the plan below",
         state=_ENDINGS[ending] if ending else str(RunState(run.state).label),
         outcome=_OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
         sentence=_sentence(run, told=len(told), steps=len(steps)),

@@ -75,9 +75,15 @@ EDGES = {
 }
 
 
-def test_every_step_is_told_when_it_ran_and_the_answers_are_in_the_store(engine: Engine) -> None:
+def test_every_step_is_told_when_it_ran_and_what_it_names_is_in_the_store(engine: Engine, tmp_path: Path) -> None:
     planner = Scripted(EDGES)
-    found = told(planner, engine=engine)
+    request = RunRequest(text="Trace the edges", files=picture())
+    offered = frozenset(load_profile("lilliput").experts)
+    found = []
+    for event in run(request, planner=planner, suite=suite_of("toolworld"), offered=offered, engine=engine):
+        found.append(event.to_json())
+        # At once: a worker sends it before the run goes on.
+        assert all(LocalStore(tmp_path).has(digest) for digest, _ in artefacts_of(found[-1]))
 
     assert [event["kind"] for event in found] == ["given", "asked", "plan", "step", "step", "ended"]
     assert found[2]["seconds"] == 0.25
@@ -85,9 +91,6 @@ def test_every_step_is_told_when_it_ran_and_the_answers_are_in_the_store(engine:
     assert all(event["error"] is None for event in found[3:5])
     assert found[-1]["ending"] == "made"
     assert "I called image_to_edge and then image_captioning." in str(found[-1]["text"])
-    for event in found:
-        for digest, _ in artefacts_of(event):  # type: ignore[arg-type]
-            assert engine.store.has(digest)
     assert planner.received is not None
     assert planner.received.task.resources == {"a.png": "image"}
 
@@ -144,7 +147,7 @@ def test_a_step_after_a_failed_one_is_skipped_with_the_reason(engine: Engine) ->
             {
                 "id": "s1",
                 "tool": "image_cropping",
-                "inputs": {"image": "$a.png", "bbox": "$far.json"},
+                "inputs": {"image": "$a.png", "object": "$far.json"},
                 "outputs": {"image": "s1.image"},
             },
             {"id": "s2", "tool": "image_captioning", "inputs": {"image": "s1.image"}, "outputs": {"text": "s2.text"}},

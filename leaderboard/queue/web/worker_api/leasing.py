@@ -68,7 +68,7 @@ class LeaseView(APIView):
             # In the holder's scope, so that nothing leaks about evaluations that the worker may not lease.
             left = leases.is_work_left(evaluation_id=message.evaluation, suites=message.suites, scope=self.holder.scope)
             headers[WORK_LEFT_HEADER] = "1" if left else "0"
-        elif beside.has_work_for(self.holder):
+        elif _may_run(message) and beside.has_work_for(self.holder):
             headers[RUNS_WAIT_HEADER] = "1"
         return Response(status=status.HTTP_204_NO_CONTENT, headers=headers)
 
@@ -81,8 +81,10 @@ class OwnersSecretError(Exception):
 
 
 def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
-    """The next lease for a worker; None if nothing is due that it may run."""
+    """The next lease for a worker; None if nothing is due that it may run, or other work comes first."""
     started = time.time_ns()
+    if _may_run(request) and beside.comes_first(holder=holder, worker=holder.name(request.worker)):
+        return None
     leased = leases.lease(
         worker=holder.name(request.worker),
         suites=request.suites,
@@ -99,6 +101,11 @@ def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
     except (HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
         leases.give_up(attempt_id=leased.attempt.pk, how=GivenUp.FAILED, detail=str(error))
         return None
+
+
+def _may_run(request: LeaseRequest) -> bool:
+    """Whether a worker takes runs of the workbench."""
+    return request.knows_runs and request.evaluation is None and request.suites is None
 
 
 def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:

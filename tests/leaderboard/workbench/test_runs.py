@@ -1,0 +1,296 @@
+"""Runs of the workbench, through a real server and the real worker's loop with a fake runner."""
+
+import base64
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+
+import httpx
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from gpu_jobs.client import ApiClient, AttemptOverError
+from gpu_jobs.contract import GivenUp, LeaseRequest, RunEvents
+from gpu_jobs.worker import Worker
+from leaderboard.people.models import Scope, User
+from leaderboard.people.services import create_token
+from leaderboard.workbench import asking, leasing
+from leaderboard.workbench.asking import GivenFile, NewRun, TooManyRunsError
+from leaderboard.workbench.models import Run, RunState
+from tests.fakes.runner import FakeRunner
+from tests.leaderboard.factories import make_evaluation, make_suite
+from tests.leaderboard.serving import server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC")
+
+
+@pytest.fixture(autouse=True)
+def suite(own_store):
+    return make_suite(slug="toolworld")
+
+
+@pytest.fixture
+def site() -> Iterator[str]:
+    with server() as url:
+        yield url
+
+
+def planner() -> str:
+    return asking.bundled_for("toolworld")[0].name
+
+
+def ask(text: str = "Draw it", *, asker: str = "address a", user: User | None = None, **parts) -> Run:
+    return asking.start(NewRun(text=text, planner=planner(), **parts), user=user, asker=asker)
+
+
+def client(site: str, settings) -> ApiClient:
+    return ApiClient(url=site, token=settings.WORKER_TOKEN, patience_seconds=5)
+
+
+def request(name: str = "w", token: str = "t") -> LeaseRequest:
+    return LeaseRequest(worker=name, token=token * 43, knows_roles=True, knows_runs=True)
+
+
+def work(site: str, settings, runner: FakeRunner | None = None) -> FakeRunner:
+    runner = runner or FakeRunner()
+    Worker(client=client(site, settings), runner=runner, name="w", idle_seconds=0.05, poll_seconds=0.02).run()
+    return runner
+
+
+def test_an_idle_worker_runs_a_request_and_its_page_shows_what_happened(site, settings):
+    run = ask(files=[GivenFile(name="a.png", data=PNG)])
+    runner = work(site, settings)
+
+    run.refresh_from_db()
+    assert runner.ran == ["Draw it"]
+    assert (run.state, run.token_hash) == (RunState.ENDED, None)
+    assert [event.body["kind"] for event in run.events.all()] == ["given", "ended"]
+    page = httpx.get(f"{site}/workbench/{run.pk}/")
+    assert page.status_code == 200
+    assert "I echoed Draw it." in page.text
+    digest = run.events.last().body["answers"][0]["digest"]
+    assert httpx.get(f"{site}/objects/{digest}").text == "answer to Draw it"
+
+
+def test_the_stream_gives_each_event_and_its_end_and_goes_on_after_the_last_one(site, settings):
+    run = ask()
+    with httpx.stream("GET", f"{site}/workbench/{run.pk}/events/", timeout=10) as response:
+        assert response.headers["content-type"] == "text/event-stream"
+        lines = response.iter_lines()
+        work(site, settings)
+        told = []
+        for line in lines:
+            told.append(line)
+            if line == "event: end":
+                break
+    assert [json.loads(line[6:])["kind"] for line in told if line.startswith('data: {"kind')] == ["given", "ended"]
+    later = httpx.get(f"{site}/workbench/{run.pk}/events/", headers={"Last-Event-ID": "0"})
+    assert '"given"' not in later.text
+    assert '"ended"' in later.text
+
+
+def test_an_open_stream_keeps_a_run_alive(site):
+    run = ask()
+    Run.objects.filter(pk=run.pk).update(seen_at=timezone.now() - timedelta(seconds=50))
+    with httpx.stream("GET", f"{site}/workbench/{run.pk}/events/", timeout=10) as response:
+        next(response.iter_lines())
+        run.refresh_from_db()
+    assert run.seen_at > timezone.now() - timedelta(seconds=20)
+
+
+def test_a_run_that_nobody_follows_is_cancelled_unless_it_is_kept():
+    left, kept = ask(), ask(keep=True)
+    Run.objects.update(seen_at=timezone.now() - timedelta(seconds=90))
+    leasing.expire()
+
+    left.refresh_from_db()
+    kept.refresh_from_db()
+    assert (left.state, left.reason) == (RunState.CANCELLED, "Nobody followed it any more.")
+    assert kept.state == RunState.WAITING
+
+
+def test_a_cancelled_run_ends_at_its_worker(site, settings):
+    run = ask()
+    worker = client(site, settings)
+    lease = worker.lease_run(request())
+    assert lease is not None
+    asking.cancel(run.pk, reason="You cancelled it.")
+
+    with pytest.raises(AttemptOverError):
+        worker.run_events(lease=lease, events=RunEvents())
+
+
+def test_a_lost_worker_gives_its_run_to_another_which_tells_everything_again(site, settings):
+    run = ask()
+    worker = client(site, settings)
+    lease = worker.lease_run(request())
+    worker.run_events(lease=lease, events=RunEvents(events=({"kind": "asked", "planner": "p", "tools": 1},)))
+    Run.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    work(site, settings)
+
+    run.refresh_from_db()
+    assert (run.state, run.tries) == (RunState.ENDED, 2)
+    assert [event.body["kind"] for event in run.events.all()] == ["given", "ended"]
+    with pytest.raises(AttemptOverError):
+        worker.run_events(lease=lease, events=RunEvents(first=1, events=({"kind": "asked"},)))
+
+
+def test_a_run_that_loses_three_workers_is_given_up():
+    run = ask()
+    for number in range(3):
+        assert leasing.lease(worker="w", token=f"{number}" * 43) is not None
+        Run.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert leasing.lease(worker="w", token="x" * 43) is None
+
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.CANCELLED, "The worker was lost three times.")
+
+
+def test_repeated_calls_change_nothing(site, settings):
+    run = ask()
+    worker = client(site, settings)
+    lease = worker.lease_run(request())
+    again = worker.lease_run(request())
+    assert (again.run, again.token) == (lease.run, lease.token)
+    events = RunEvents(events=({"kind": "asked", "planner": "p", "tools": 1},))
+    worker.run_events(lease=lease, events=events)
+    worker.run_events(lease=lease, events=events)
+
+    assert run.events.count() == 1
+
+
+def test_a_run_that_a_worker_cannot_run_says_so(site, settings):
+    run = ask("Fail")
+    work(site, settings, FakeRunner(fails_at="Fail"))
+
+    run.refresh_from_db()
+    body = run.events.last().body
+    assert (run.state, body["ending"]) == (RunState.ENDED, "failed")
+    assert "the expert fell over" in body["text"]
+
+
+def test_a_stopped_worker_returns_its_run(site, settings):
+    run = ask()
+    worker = client(site, settings)
+    lease = worker.lease_run(request())
+    worker.return_run(lease=lease, how=GivenUp.RELEASED, reason="the worker was stopped")
+
+    run.refresh_from_db()
+    assert run.state == RunState.WAITING
+
+
+def test_askers_take_turns():
+    many = [ask(str(number), asker="address a") for number in range(3)]
+    other = ask("other", asker="address b")
+    order = [leasing.lease(worker="w", token=f"{number}" * 43).run.pk for number in range(3)]
+
+    assert order == [many[0].pk, other.pk, many[1].pk]
+
+
+def test_an_overdue_run_takes_every_second_turn(site, settings):
+    make_evaluation(suite=make_suite(runnable=8), state="launching")
+    run = ask()
+    Run.objects.update(created=timezone.now() - timedelta(seconds=30))
+    worker = client(site, settings)
+
+    answer = worker.lease(request(token="b"))
+    assert (answer.lease, answer.runs_wait) == (None, True)
+    assert worker.lease_run(request(token="c")).run == str(run.pk)
+    later = ask("later", asker="address b")
+    Run.objects.filter(text="later").update(created=timezone.now() - timedelta(seconds=30))
+    assert worker.lease(request(token="d")).lease is not None, "a shard comes between two runs"
+    assert worker.lease(request(token="e")).runs_wait is True
+    assert worker.lease_run(request(token="f")).run == str(later.pk)
+
+
+def test_limits_are_of_each_asker(settings):
+    settings.RUNS_AT_ONCE = 2
+    ask()
+    ask()
+    with pytest.raises(TooManyRunsError):
+        ask()
+    ask(asker="address b")
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"text": "  "}, "text"),
+        ({"text": "a" * 2001}, "text"),
+        ({"planner": "nobody"}, "planner"),
+        ({"planner": "999999999"}, "planner"),
+        ({"suite": "no-such"}, "suite"),
+        ({"files": [{"name": "../a.png", "content": "aaaa"}]}, "files"),
+        ({"files": [{"name": "a.exe", "content": "aaaa"}]}, "files"),
+        ({"files": [{"name": "a.png", "content": "%%%"}]}, "files"),
+        ({"files": [{"name": "a.png", "content": "aaaa"}] * 2}, "files"),
+        ({"after": "5e8c0a52-1d3f-47e6-b6a4-2f9b7f3c9d21"}, "after"),
+        ({"more": 1}, "more"),
+    ],
+)
+def test_the_api_says_what_is_wrong(changes, field):
+    user = User.objects.create_user("ada")
+    token = create_token(user=user, scopes=Scope.values).token
+    body = {"text": "Draw it", "planner": planner(), **changes}
+    response = Client().post(
+        "/api/v1/runs/", json.dumps(body), content_type="application/json", headers={"Authorization": f"Bearer {token}"}
+    )
+    assert response.status_code == 400
+    assert field in response.json()["errors"]
+
+
+def test_the_api_runs_a_request_and_the_next_one_sees_its_results(site, settings):
+    user = User.objects.create_user("ada")
+    headers = {"Authorization": f"Bearer {create_token(user=user, scopes=Scope.values).token}"}
+    body = {
+        "text": "Draw it",
+        "planner": planner(),
+        "files": [{"name": "a.png", "content": base64.b64encode(PNG).decode()}],
+    }
+    response = httpx.post(f"{site}/api/v1/runs/", json=body, headers=headers)
+    assert response.status_code == 202
+    work(site, settings)
+    shown = httpx.get(f"{site}{response.headers['location']}").json()
+    assert (shown["state"], [event["kind"] for event in shown["events"]]) == ("ended", ["given", "ended"])
+
+    after = httpx.post(
+        f"{site}/api/v1/runs/", json={"text": "Again", "planner": planner(), "after": shown["id"]}, headers=headers
+    )
+    lease = client(site, settings).lease_run(request())
+    assert lease.run == after.json()["id"]
+    assert lease.history == ({"request": "Draw it", "response": "I echoed Draw it."},)
+    assert [file.name for file in lease.files] == ["a.png"]
+
+
+def test_strangers_may_ask_only_where_the_site_is_open(settings):
+    settings.WORKBENCH_IS_OPEN = False
+    response = Client().post("/workbench/", {"text": "Draw it"})
+    assert (response.status_code, response.url.startswith("/accounts/login/")) == (302, True)
+    assert Run.objects.count() == 0
+    settings.WORKBENCH_IS_OPEN = True
+    assert Client().post("/workbench/", {"text": "Draw it"}).url.startswith("/workbench/")
+
+
+def test_a_planner_with_an_endpoint_of_somebody_else_is_not_offered():
+    evaluation = make_evaluation(state="launching")
+    planner = evaluation.submission.planner
+    planner.kind, planner.bundled_name, planner.endpoint_url = "endpoint", "", "https://planner.example.org/"
+    planner.save()
+    assert asking.why_not(planner=planner, user=None) == "Only its owner may call its endpoint from here."
+    assert asking.why_not(planner=planner, user=planner.owner) == ""
+    assert planner not in asking.planners_for(None)
+
+
+def test_an_event_too_long_to_show_is_cut_and_one_with_nul_is_kept(site, settings):
+    run = ask()
+    worker = client(site, settings)
+    lease = worker.lease_run(request())
+    worker.run_events(
+        lease=lease,
+        events=RunEvents(events=({"kind": "plan", "notes": "a" * 250_000}, {"kind": "asked", "planner": "a\x00b"})),
+    )
+    bodies = [event.body for event in run.events.all()]
+    assert bodies == [{"kind": "plan", "is_too_long": True}, {"kind": "asked", "planner": "a�b"}]
+    assert Client().get(f"/workbench/{run.pk}/").status_code == 200
