@@ -33,7 +33,7 @@ MOST_QUERIES = 12
 Things = Mapping[str, Any]
 """What there is, by name: what the `arguments` of a route and the braces in its queries stand for."""
 _USUAL = {"evaluation_id": "evaluation", "submission_id": "submission", "task_key": "task", "webhook_id": "webhook",
-          "attempt_id": "attempt", "ticket_id": "ticket", "job_id": "job"}  # fmt: skip
+          "attempt_id": "attempt", "ticket_id": "ticket", "job_id": "job", "run_id": "run"}  # fmt: skip
 """Things that parameters stand for where neither their own names nor the route's `arguments` say it."""
 _WITH_HISTORY = "evaluations_evaluation"
 

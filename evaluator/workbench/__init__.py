@@ -1,1 +1,1 @@
-"""The workbench: one request, the planner's plan, and what the experts make of it, told as events."""
+"""The workbench: one request, the planner's plan, and what the experts make of it, as events."""

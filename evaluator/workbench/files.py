@@ -1,6 +1,6 @@
 """Files of requests, as strangers upload them: pictures, clips and texts, decoded in a limited process.
 
-The engine works on small pictures: larger ones are scaled down to `LONGEST_SIDE`, and the reader is told.
+The engine works on small pictures: larger ones are scaled down to `LONGEST_SIDE`.
 """
 
 import base64

@@ -72,6 +72,7 @@ from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, run_evaluation
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server
+from tests.leaderboard.workbench.factories import make_run
 
 PASSWORD = "correct horse"
 LONG_NAME = "a-planner-with-an-unreasonably-long-name/that_has_no_place_to_break-and-goes-on-for-eighty-char"[:80]
@@ -204,6 +205,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
         **dict.fromkeys(("evaluation", "ended", "compared", "profiled"), str(completed.pk)),
         "webhook": str(webhook.pk), "job": str(waiting["endpoint_test"]), "pending_job": str(waiting["submission"]),
+        "run": str(make_run(ada).pk),
         "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         "versioned": str(_versioned(bea).pk),

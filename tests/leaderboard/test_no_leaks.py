@@ -102,7 +102,7 @@ def complete(submission: Submission, *, score: float) -> None:
 
 def things(evaluation: Evaluation) -> dict[str, Any]:
     """What addresses are made of, for one evaluation."""
-    ids = ("attempt", "token_id", "personal_token", "worker_token", "webhook", "ticket", "job", "rewards_job",
+    ids = ("attempt", "token_id", "personal_token", "worker_token", "webhook", "ticket", "job", "rewards_job", "run",
            "pending_job")  # fmt: skip
     return {
         **things_of(evaluation), **dict.fromkeys(ids, NOBODY), "season": "season", "name": "planner_server.py",

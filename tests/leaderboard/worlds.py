@@ -31,6 +31,7 @@ from leaderboard.queue.models import AttemptLog, Job, LogChunk, OwnWorkerRun, Ve
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.suites import EXECUTED, JUDGED, column, indicator
+from tests.leaderboard.workbench.factories import make_run
 
 _numbers = count(1)
 _FAR_CURSOR = b64encode(urlencode({"p": "2100-01-01 00:00:00+00:00"}).encode()).decode()
@@ -140,6 +141,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         "compared": first.pk,
         "profiled": first.pk,
         "other": done[1].pk,
+        "run": make_run(owner, size=size).pk,
     }
     asked = (first, running[0], verified, waiting[0])
     return [{**things, "evaluation": one.pk, "submission": one.submission_id} for one in asked]

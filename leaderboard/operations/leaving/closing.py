@@ -40,6 +40,7 @@ from leaderboard.platform.audit import pseudonymise, record
 from leaderboard.platform.models import Action
 from leaderboard.queue.models import AttemptLog, WorkerToken
 from leaderboard.submissions import services as evaluations
+from leaderboard.workbench.models import Run
 
 NAME_BEFORE = "deleted user "
 """Prefix of the names of deleted users. Users cannot choose it, because names have no spaces."""
@@ -165,6 +166,7 @@ def _delete_rows(user: User) -> None:
     Planner.objects.filter(owner=user).update(description="")
     PlansFile.objects.filter(owner=user).delete()
     CheckpointUpload.objects.filter(owner=user).delete()
+    Run.objects.filter(owner=user).delete()
 
 
 def _anonymise(user: User) -> None:

@@ -31,6 +31,7 @@ from leaderboard.platform.http.downloads import streamed
 from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.models import WorkerToken
 from leaderboard.quotas.models import QuotaEntry
+from leaderboard.workbench.models import Run
 
 FORMAT = "planarena-account/1"
 PAGE = 200
@@ -101,6 +102,10 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
                 "task", f"evaluation__{RELATED_CONDITIONS}"
             ),
             _result,
+        ),
+        "workbench_runs": _rows(
+            Run.objects.filter(owner=user).select_related("planner"),
+            _fields("id", "text", "planner_name", "state", "created"),
         ),
         "quota": _rows(
             QuotaEntry.objects.filter(user=user),

@@ -19,7 +19,7 @@ from evaluator.workbench.files import MOST_BYTES
 from evaluator.workbench.running import MOST_FILES
 from leaderboard.people.authentication import LOGGED_IN, user_of
 from leaderboard.people.models import Scope
-from leaderboard.platform.api.examples import LATER, PLAN, ROW_ID, WHEN, example
+from leaderboard.platform.api.examples import EXAMPLE_SUITE, LATER, PLAN, ROW_ID, WHEN, example
 from leaderboard.platform.api.shapes import Input, Output
 from leaderboard.platform.api.views import ApiView
 from leaderboard.workbench import asking
@@ -63,7 +63,7 @@ class RunInput(Input):
 
 @example({
     "id": ROW_ID, "state": "ended", "text": "What is in kitchen.png?", "planner": "controlllm/adaptive",
-    "suite": "toolworld", "created": WHEN, "ended_at": LATER, "reason": "", "page": f"/workbench/{ROW_ID}/",
+    "suite": EXAMPLE_SUITE, "created": WHEN, "ended_at": LATER, "reason": "", "page": f"/workbench/{ROW_ID}/",
     "events": [{"kind": "plan", "plan": PLAN, "seconds": 0.1, "tolerated": [], "notes": {}, "edited": False}],
 })  # fmt: skip
 class RunOutput(Output):

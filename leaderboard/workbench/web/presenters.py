@@ -1,4 +1,4 @@
-"""The page of a run: its request, its plan as a drawing, and each step as it was told."""
+"""The page of a run: its request, its plan as a drawing, and each step that has ended."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -82,17 +82,17 @@ def run_page(run: Run) -> RunPage:
     plan: Mapping[str, Any] = planned.get("plan") or {}
     catalogue = _catalogue(run)
     given = by_kind.get("given", {}).get("files", {})
-    told = {body["step"]: body for body in events if body["kind"] in {"step", "skipped"}}
-    steps = tuple(_step(step, told=told, reading=reading, catalogue=catalogue) for step in plan.get("steps", ()))
+    seen = {body["step"]: body for body in events if body["kind"] in {"step", "skipped"}}
+    steps = tuple(_step(step, seen=seen, reading=reading, catalogue=catalogue) for step in plan.get("steps", ()))
     ending = Ending(ended["ending"]) if ended else None
     return RunPage(
         run=run,
         planner=run.planner_name or "the plan below",
         state=_ENDINGS[ending] if ending else str(RunState(run.state).label),
         outcome=_OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
-        sentence=_sentence(run, told=len(told), steps=len(steps)),
+        sentence=_sentence(run, seen=len(seen), steps=len(steps)),
         files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
-        graph=_graph(plan, told=told, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
+        graph=_graph(plan, seen=seen, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
         steps=steps,
         answers=tuple(
             _shown(reading, name=result["name"], artefact=result, alt=f"The result {result['name']}")
@@ -117,7 +117,7 @@ def _catalogue(run: Run) -> Catalogue | None:
         return None
 
 
-def _sentence(run: Run, *, told: int, steps: int) -> str:
+def _sentence(run: Run, *, seen: int, steps: int) -> str:
     if run.state == RunState.CANCELLED:
         return run.reason or "It was cancelled."
     if run.state == RunState.WAITING:
@@ -128,16 +128,16 @@ def _sentence(run: Run, *, told: int, steps: int) -> str:
     if run.state == RunState.RUNNING:
         if not steps:
             return "The planner is being asked."
-        return f"{told} of {steps} steps have ended."
+        return f"{seen} of {steps} steps have ended."
     return ""
 
 
 def _graph(
-    plan: Mapping[str, Any], *, told: Mapping[str, Any], catalogue: Catalogue | None, resources: Mapping[str, str]
+    plan: Mapping[str, Any], *, seen: Mapping[str, Any], catalogue: Catalogue | None, resources: Mapping[str, str]
 ) -> Graph | None:
     problems: dict[str | None, str] = {
         step: "failed" if body["kind"] == "step" else "skipped"
-        for step, body in told.items()
+        for step, body in seen.items()
         if body["kind"] == "skipped" or body["error"]
     }
     graph = draw(
@@ -146,8 +146,8 @@ def _graph(
     return graph if graph.nodes else None
 
 
-def _step(step: Mapping[str, Any], *, told: Mapping[str, Any], reading: Reading, catalogue: Catalogue | None) -> Step:
-    body = told.get(step["id"])
+def _step(step: Mapping[str, Any], *, seen: Mapping[str, Any], reading: Reading, catalogue: Catalogue | None) -> Step:
+    body = seen.get(step["id"])
     if body is None or body["kind"] == "skipped":
         state, why = ("waits", "") if body is None else ("skipped", body["why"])
         return Step(step["id"], step["tool"], state, why, 0.0, "", (), ())

@@ -196,12 +196,12 @@ def bundle(request: HttpRequest, run_id: UUID) -> HttpResponse:  # noqa: ARG001 
     """A run as a zip: its events, its plan, its files and results."""
     found = _run(run_id)
     out = io.BytesIO()
-    told = [event.body for event in found.events.all()]
-    plan = next((body["plan"] for body in told if body["kind"] == "plan"), None)
+    seen = [event.body for event in found.events.all()]
+    plan = next((body["plan"] for body in seen if body["kind"] == "plan"), None)
     store = server_store(split="")
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("request.txt", found.text)
-        archive.writestr("events.jsonl", "".join(f"{json.dumps(body)}\n" for body in told))
+        archive.writestr("events.jsonl", "".join(f"{json.dumps(body)}\n" for body in seen))
         if plan is not None:
             archive.writestr("plan.json", json.dumps(plan, indent=2))
         for name, digest in named_artefacts(found):
