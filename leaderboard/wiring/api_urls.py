@@ -101,6 +101,7 @@ urlpatterns = [
     path("webhooks/<id:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<id:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     *workbench.api_patterns,
+    *workbench.worker_patterns,
     *worker_api_urls.urlpatterns,
     # Only with the trailing slash, which is added to other paths.
     re_path(r"^[\s\S]*/$", NowhereView.as_view(), name="nowhere"),

@@ -22,6 +22,8 @@ api_patterns = [
     path("runs/<id:run_id>/", api.RunView.as_view(), name="run"),
     path("runs/<id:run_id>/events/", api.RunEventsView.as_view(), name="run-events"),
     path("runs/<id:run_id>/cancel/", api.CancelRunView.as_view(), name="cancel-run"),
+]
+worker_patterns = [
     path("worker/runs/lease/", worker_api.RunLeaseView.as_view(), name="lease-run"),
     path(f"{_OF_WORKER}files/<number:number>/", worker_api.RunFileView.as_view(), name="run-file"),
     path(f"{_OF_WORKER}objects/", worker_api.RunObjectsView.as_view(), name="run-objects"),

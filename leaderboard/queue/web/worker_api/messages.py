@@ -60,6 +60,14 @@ _EXAMPLES: dict[str, Any] = {
         "turn": {"key": f"{EVALUATION_ID}/14/0/1/joint", "task": "14", "request": "{}"}, "ended": None,
     },
     "WorkerTurnAnswer": {"response": '{"answer": "R1"}', "seconds": 4.2, "is_away": False, "is_silent": False},
+    "WorkerRunLease": {
+        "run": EVALUATION_ID, "token": "q" * 43, "expires_in": 30.0, "heartbeat_seconds": 5.0, "suite": EXAMPLE_SUITE,
+        "profile": "lilliput", "request": "What is in a.png?",
+        "files": [{"number": 0, "name": "a.png", "type": "image", "media_type": ""}], "history": [],
+        "planner": {"kind": "bundled", "name": "gold"}, "plan": None,
+    },
+    "WorkerRunEvents": {"first": 2, "events": [{"kind": "asked", "planner": "my-planner", "tools": 24}]},
+    "WorkerRunReturned": {"how": "released", "reason": "the worker was stopped"},
     "WorkerFailRequest": {"how": "failed", "reason": "RuntimeError: out of memory"},
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ from leaderboard.rewards.services import REWARDS, accept_rewards
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from tests.leaderboard.factories import make_evaluation, make_lease, make_season, make_suite, make_team, make_user
 from tests.leaderboard.platform.api.test_reading import finish
+from tests.leaderboard.workbench.factories import make_run
 from tests.rings import usual
 
 pytestmark = [pytest.mark.django_db, pytest.mark.timeout(120), pytest.mark.usefixtures("own_store")]
@@ -71,6 +72,7 @@ def things():
         "job_id": _jobs(owner),
         "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
+        "run_id": [str(make_run(owner).pk)],
         "season": [make_season().name],
         "suite": ["openagi"],
     }

@@ -9,6 +9,7 @@ from django.test import Client
 from leaderboard.evaluations.models import Submission
 from leaderboard.platform.api.errors import by_field
 from leaderboard.queue.web.worker_api import urls as worker_api_urls
+from leaderboard.workbench.web.urls import worker_patterns
 from tests.leaderboard.factories import make_evaluation, make_suite, make_user
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of, worker_client
 from tests.leaderboard.test_permissions import World, address, make_world
@@ -67,7 +68,8 @@ MAY = frozenset({200, 201, 202, 204, 400, 409, 415, 429, 503})
 
 def for_people() -> list[tuple[Route, list[str]]]:
     """The API's routes but for workers' calls, whose contract lets newer workers say more, and for uploaded bytes."""
-    workers = {f"api:{pattern.name}" for pattern in worker_api_urls.urlpatterns}
+    patterns = [*worker_api_urls.urlpatterns, *worker_patterns]
+    workers = {f"api:{pattern.name}" for pattern in patterns}
     left_out = workers | {"api:nowhere", "api:upload"}
     return [
         (table()[name], parameters)

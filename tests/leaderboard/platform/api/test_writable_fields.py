@@ -44,6 +44,8 @@ WRITABLE = {
         "name",
     },
     "RewardsInput": {"suite", "plans"},
+    "RunInput": {"text", "planner", "suite", "files", "plan", "after", "keep"},
+    "RunFileInput": {"name", "content"},
     "CompletionInput": {"task", "completion"},
     "ProfileInput": {"display_name", "affiliation", "link", "bio"},
     "PasswordInput": {"password"},
