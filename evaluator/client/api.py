@@ -34,6 +34,7 @@ from evaluator.client.shapes import (
     Visibility,
     Wait,
 )
+from evaluator.core.records import ResultRecord
 from evaluator.network.transient import Backoff, TransientError, asked_to_wait, is_rate_limit, is_transient, retried
 
 TOKEN_VARIABLE = "PLANARENA_TOKEN"  # noqa: S105 - a name
@@ -217,6 +218,37 @@ class Client:
         """The results of its tasks, in the suite's order, read page by page."""
         for row in self._rows(f"evaluations/{_segment(evaluation_id)}/results/"):
             yield _shaped(TaskRow, row)
+
+    def record(self, evaluation_id: str, *, task: str) -> ResultRecord | None:
+        """The whole record of a task; None if it never ran.
+
+        Raises:
+            RefusedError: there is no such task, or its data are secret.
+        """
+        path = f"evaluations/{_segment(evaluation_id)}/results/{quote(task)}/"
+        record = _shaped(_Record, _json(self._call("GET", path))).record
+        return None if record is None else _shaped(ResultRecord, record)
+
+    def proof(self, evaluation_id: str) -> Mapping[str, Any]:
+        """The results of an evaluation's tasks with the signed statement that covers them."""
+        found = _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/proof/"))
+        return found if isinstance(found, dict) else {}
+
+    def board(self, suite: str) -> list[Evaluation]:
+        """The evaluations on the newest board of a suite, in its order.
+
+        Raises:
+            RefusedError: nothing is published.
+        """
+        found: list[Evaluation] = []
+        page = 1
+        while True:
+            parameters = {"page": str(page), "fields": "evaluation"}
+            answer = _shaped(_BoardPage, _json(self._call("GET", f"boards/{_segment(suite)}/rows/", params=parameters)))
+            found += [self.evaluation(row["evaluation"]) for row in answer.rows if "evaluation" in row]
+            if answer.next is None or not answer.rows:
+                return found
+            page += 1
 
     def results_file(self, evaluation_id: str, *, form: TableForm) -> bytes:
         """The results as a file with a row for each task.
@@ -416,6 +448,19 @@ class _Rewards(BaseModel):
     """The scores of plans."""
 
     rewards: list[float | None]
+
+
+class _Record(BaseModel):
+    """The record of a task."""
+
+    record: dict[str, Any] | None
+
+
+class _BoardPage(BaseModel):
+    """One page of a board."""
+
+    rows: list[dict[str, str]]
+    next: str | None
 
 
 class _Page(BaseModel):

@@ -35,6 +35,7 @@ _SHARING = [
         for ending in ("csv", "json", "parquet")
     ),
     path(f"{_EVALUATION}archive.tar", sharing.archive_file, name="archive"),
+    path(f"{_EVALUATION}formats.zip", sharing.exports_file, name="formats"),
 ]
 _COMPARISONS = [
     path("compare/", compare.compare, name="compare"),

@@ -83,7 +83,9 @@ GROUPS: Sequence[Group] = (
             Chapter(
                 "ci", "Evaluate from a pipeline", "Evaluate every commit, and fail the build when the score drops."
             ),
-            Chapter("interop", "Import runs of other harnesses", "Score runs of Inspect, Harbor and verifiers here."),
+            Chapter(
+                "interop", "Import and export results", "Inspect, Harbor, verifiers, Every Eval Ever, Hugging Face."
+            ),
             Chapter(
                 "extending", "Extend PlanArena", "Add a suite, a strategy, a kind of planner, an expert or a metric."
             ),

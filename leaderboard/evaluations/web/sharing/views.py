@@ -23,6 +23,7 @@ from leaderboard.evaluations.models import Evaluation, EvaluationState, conditio
 from leaderboard.evaluations.results.figures import figure, interval_words
 from leaderboard.evaluations.states import FINAL
 from leaderboard.evaluations.visibility import OF_EVALUATION, RELATED, check_tasks, is_public, public_now, visible_runs
+from leaderboard.evaluations.web.sharing.exports import ZIP, exports_zip
 from leaderboard.evaluations.web.sharing.files import CONTENT_TYPE, archive, name_of, result_file, results_of
 from leaderboard.platform.api.throttling import seconds_to_wait
 from leaderboard.platform.http.downloads import streamed
@@ -296,13 +297,34 @@ def archive_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """The whole evaluation as one archive. Rate limit: 429 with Retry-After."""
     evaluation = _ended(request=request, evaluation_id=evaluation_id)
     check_tasks(reader=request.user, of=evaluation)
-    if wait := seconds_to_wait(request, scope="archives"):
-        refused = render(request, "429.html", status=429)
-        refused.headers["Retry-After"] = str(wait)
+    if refused := _too_often(request):
         return refused
     parts = archive(evaluation=evaluation, reader=request.user, address=_address(request, evaluation))
     name = f"{name_of(evaluation)}.tar"
     return streamed(request=request, parts=parts, content_type=CONTENT_TYPE, filename=name)
+
+
+@require_safe
+def exports_file(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
+    """A completed evaluation in the formats of other platforms. Rate limit of archives: 429 with Retry-After."""
+    evaluation = _ended(request=request, evaluation_id=evaluation_id)
+    if evaluation.state != EvaluationState.COMPLETED:
+        raise Http404("The evaluation has not completed.")
+    check_tasks(reader=request.user, of=evaluation)
+    if refused := _too_often(request):
+        return refused
+    parts = exports_zip(evaluation=evaluation, reader=request.user, address=_address(request, evaluation))
+    return streamed(request=request, parts=parts, content_type=ZIP, filename=f"{name_of(evaluation)}-formats.zip")
+
+
+def _too_often(request: HttpRequest) -> HttpResponse | None:
+    """The answer to a reader above the rate limit of archives; None below it."""
+    wait = seconds_to_wait(request, scope="archives")
+    if not wait:
+        return None
+    refused = render(request, "429.html", status=429)
+    refused.headers["Retry-After"] = str(wait)
+    return refused
 
 
 def _badge(*, evaluation: Evaluation, place: Place | None) -> Badge:
