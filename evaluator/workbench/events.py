@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from evaluator.core.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.plans.model import Plan, Problem, plan_to_json
 from evaluator.core.records import ArtefactReference, StepRun
 
 LONGEST_TEXT = 4_000
 """Characters of a text in an event."""
+_LONGEST_NOTES = 50_000
+"""Characters as JSON; longer ones are left out."""
+_MOST_ITEMS = 20
+"""Texts in a list."""
 
 
 class Ending(StrEnum):
@@ -66,8 +70,9 @@ def planned(
         edited: whether it came with the request.
     """
     facts: dict[str, JsonValue] = {
-        "plan": plan_to_json(plan), "seconds": round(seconds, 3), "tolerated": [clipped(text) for text in tolerated],
-        "notes": dict(notes), "edited": edited,
+        "plan": plan_to_json(plan), "seconds": round(seconds, 3),
+        "tolerated": [clipped(text) for text in tolerated[:_MOST_ITEMS]],
+        "notes": dict(notes) if len(dumps(notes)) <= _LONGEST_NOTES else {}, "edited": edited,
     }  # fmt: skip
     return Event(kind="plan", facts=facts)
 
@@ -108,7 +113,7 @@ def ended(
     shown: list[JsonValue] = [_shown(answer) for answer in answers]
     facts: dict[str, JsonValue] = {
         "ending": ending.value, "text": clipped(text), "answers": shown,
-        "problems": [clipped(problem.message) for problem in problems], "received": clipped(received),
+        "problems": [clipped(problem.message) for problem in problems[:_MOST_ITEMS]], "received": clipped(received),
     }  # fmt: skip
     return Event(kind="ended", facts=facts)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from gpu_jobs.launchers.pools import Takes
+from leaderboard.queue.pools import pool_named
 from leaderboard.queue.workers.tokens import Holder
 
 WAITING: list[Callable[[], bool]] = []
@@ -11,11 +13,14 @@ OVERDUE: list[Callable[[str], bool]] = []
 
 
 def serves_everybody(holder: Holder) -> bool:
-    """Whether a worker is an operator's and bound to no evaluation or suite."""
+    """Whether a worker is an operator's, executes plans, and is bound to no evaluation or suite."""
     token = holder.token
     if holder.owner_id is not None or holder.evaluation_id is not None or holder.suites is not None:
         return False
-    return token is None or (token.evaluation is None and not token.suite)
+    if token is None or not token.pool:
+        return token is None or (token.evaluation is None and not token.suite)
+    pool = pool_named(token.pool)
+    return pool is not None and Takes.EXECUTED in pool.takes
 
 
 def has_work_for(holder: Holder) -> bool:

@@ -1,6 +1,6 @@
 """Worker pools: the evaluations that each may lease, as database conditions, and the number of workers it needs now."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -127,8 +127,17 @@ class Demand:
     """Unfinished shards of the evaluations that it is scaled for."""
 
 
+WORK_BESIDE: list[Callable[[], int]] = []
+"""Each counts work of rooms above that waits or runs, for which the first pool that executes plans is scaled."""
+
+
+def _beside(pool: Pool) -> int:
+    first = next((one for one in pools() if Takes.EXECUTED in one.takes), None)
+    return sum(count() for count in WORK_BESIDE) if pool == first else 0
+
+
 def demand_of(pool: Pool) -> Demand:
-    """The demand for a pool, in two queries. Shards that wait for a retry count: they are due within a minute."""
+    """The demand for a pool, in a few queries. Shards that wait for a retry count: they are due within a minute."""
     evaluations = _waiting_evaluations().filter(scaled_for(pool)).exclude(waits_for_agent())
     leasable = Q(
         state=ShardState.PENDING,
@@ -145,7 +154,7 @@ def demand_of(pool: Pool) -> Demand:
         shards=Count("pk"), models=Count("pk", filter=_of_kinds(MODEL_KINDS, path="shard__evaluation__"))
     )
     return Demand(
-        workers=min(pool.most, waits["due"] + held["shards"]),
+        workers=min(pool.most, waits["due"] + held["shards"] + _beside(pool)),
         models=min(pool.most, waits["models"] + held["models"]),
         open_shards=waits["open"],
     )

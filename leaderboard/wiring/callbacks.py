@@ -10,7 +10,7 @@ from leaderboard.operations.monitoring.facts import note_backup, note_task, site
 from leaderboard.operations.monitoring.figures import count_steps
 from leaderboard.people import credentials, teams
 from leaderboard.platform import celery, health, problems
-from leaderboard.queue import beside, publishing
+from leaderboard.queue import beside, pools, publishing
 from leaderboard.queue import jobs as jobs
 from leaderboard.queue.agents import turns
 from leaderboard.queue.further_runs import follow_further_runs
@@ -46,3 +46,4 @@ def register() -> None:
     health.SOURCES.append(site_facts)
     beside.WAITING.append(runs.is_waiting)
     beside.OVERDUE.append(runs.is_overdue)
+    pools.WORK_BESIDE.append(runs.unfinished)

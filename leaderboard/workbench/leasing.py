@@ -21,6 +21,7 @@ from gpu_jobs.contract import GivenUp
 from leaderboard.platform.database import database_now
 from leaderboard.platform.problems import ProblemError
 from leaderboard.queue.leasing.next_shard import hash_token
+from leaderboard.workbench import asking
 from leaderboard.workbench.asking import UNFOLLOWED
 from leaderboard.workbench.models import UNFINISHED, Run, RunEvent, RunState
 
@@ -64,6 +65,11 @@ def is_waiting() -> bool:
             " OR (state = 'running' AND expires_at < statement_timestamp()))"
         )
         return bool(cursor.fetchone()[0])
+
+
+def unfinished() -> int:
+    """Number of runs that wait or run. One query."""
+    return Run.objects.filter(state__in=UNFINISHED).count()
 
 
 def is_overdue(worker: str) -> bool:
@@ -173,8 +179,10 @@ def take_events(*, run_id: UUID, token: str, first: int, events: Sequence[Mappin
         Run.objects.select_for_update().get(pk=run.pk)
         run = held(run_id=run_id, token=token)
         now = database_now()
-        if not run.is_kept and run.seen_at < now - UNFOLLOWED:
-            over = True
+        if run.leased_at is not None and run.leased_at < now - LONGEST:
+            over = asking.cancel(run.pk, reason=_TOO_LONG)
+        elif not run.is_kept and run.seen_at < now - UNFOLLOWED:
+            over = asking.cancel(run.pk, reason=_NOBODY)
         else:
             over = False
             last = run.events.aggregate(last=Max("number"))["last"]
@@ -188,7 +196,6 @@ def take_events(*, run_id: UUID, token: str, first: int, events: Sequence[Mappin
                 changes = {"state": RunState.ENDED, "ended_at": now, "token_hash": None, "expires_at": None}
             Run.objects.filter(pk=run.pk).update(**changes)
     if over:
-        expire()
         raise RunOverError("cancelled")
 
 

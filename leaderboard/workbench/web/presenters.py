@@ -1,6 +1,7 @@
 """The page of a run: its request, its plan as a drawing, and each step that has ended."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,6 +15,7 @@ from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, typ
 from leaderboard.workbench.asking import place_of, results_of, usual_seconds
 from leaderboard.workbench.models import Run, RunState
 
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _ENDINGS = {
     Ending.MADE: "Done",
     Ending.PARTLY: "Partly done",
@@ -84,7 +86,7 @@ def run_page(run: Run) -> RunPage:
     given = by_kind.get("given", {}).get("files", {})
     seen = {body["step"]: body for body in events if body["kind"] in {"step", "skipped"}}
     steps = tuple(_step(step, seen=seen, reading=reading, catalogue=catalogue) for step in plan.get("steps", ()))
-    ending = Ending(ended["ending"]) if ended else None
+    ending = Ending(ended["ending"]) if "ending" in ended else None
     return RunPage(
         run=run,
         planner=run.planner_name or "the plan below",
@@ -187,5 +189,7 @@ def named_artefacts(run: Run) -> Sequence[tuple[str, str]]:
         if body["kind"] == "step":
             for name, artefact in body["outputs"].items():
                 ending = endings.get(artefact["media_type"], "txt")
-                named[f"steps/{body['step']}-{name}.{ending}"] = artefact["digest"]
+                # Ids are the planner's: a name must not lead out of the folder into which somebody unpacks it.
+                step = _UNSAFE.sub("_", body["step"])[:60]
+                named[f"steps/{step}-{name}.{ending}"] = artefact["digest"]
     return list(named.items())

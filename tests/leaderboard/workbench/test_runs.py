@@ -294,3 +294,37 @@ def test_an_event_too_long_to_show_is_cut_and_one_with_nul_is_kept(site, setting
     bodies = [event.body for event in run.events.all()]
     assert bodies == [{"kind": "plan", "is_too_long": True}, {"kind": "asked", "planner": "a�b"}]
     assert Client().get(f"/workbench/{run.pk}/").status_code == 200
+
+
+def test_the_first_pool_that_executes_plans_is_scaled_for_runs(settings):
+    from gpu_jobs.launchers.pools import pools_from
+    from leaderboard.queue.pools import demand_of
+
+    settings.WORKER_POOLS = pools_from(json.dumps([
+        {"name": "judges", "takes": ["judged"], "most": 3}, {"name": "executors", "takes": ["executed"], "most": 3},
+    ]))  # fmt: skip
+    ask()
+    assert [demand_of(pool).workers for pool in settings.WORKER_POOLS] == [0, 1]
+
+
+def test_a_run_that_lasts_too_long_is_cancelled_at_its_next_call(site, settings):
+    run = ask()
+    worker = client(site, settings)
+    lease = worker.lease_run(request())
+    Run.objects.update(leased_at=timezone.now() - timedelta(minutes=11))
+    with pytest.raises(AttemptOverError):
+        worker.run_events(lease=lease, events=RunEvents())
+
+    run.refresh_from_db()
+    assert (run.state, run.reason) == (RunState.CANCELLED, "It took longer than ten minutes.")
+
+
+def test_names_in_the_bundle_do_not_lead_out_of_its_folder():
+    from leaderboard.workbench.web.presenters import named_artefacts
+    from tests.leaderboard.workbench.factories import make_run
+
+    run = make_run(User.objects.create_user("ada"))
+    event = run.events.get(number=3)
+    event.body["step"] = "../../evil"
+    event.save()
+    assert [name for name, _ in named_artefacts(run)] == ["files/a.txt", "steps/______evil-text.txt"]
