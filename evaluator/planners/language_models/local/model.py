@@ -34,7 +34,7 @@ from evaluator.planners.language_models.local.model_loading import (
     read_settings,
     refuse_oversized,
 )
-from evaluator.planners.language_models.local.network import Network, Prompt, PromptError
+from evaluator.planners.language_models.local.network import Network, Prompt, PromptError, PromptTooLongError
 from evaluator.planners.language_models.local.scoring import continuation_scores
 from evaluator.planners.language_models.spelling import Tokens, UnspellableError
 from evaluator.sandbox.admission.rules import ModelRefusedError
@@ -254,6 +254,8 @@ class LocalModel:
                     return _too_long(tokens=len(prompt.ids) + longest, limit=self.network.context or 0)
                 return _Scored(prompt=prompt, continuations=continuations)
             return self._generated(call, prompt=prompt, room=room)
+        except PromptTooLongError as error:
+            return Failure(kind=FailureKind.PROMPT_TOO_LONG, message=str(error))
         except (PromptError, UnspellableError) as error:
             return _refused(str(error))
         except Exception as error:  # noqa: BLE001 - a constraint is a strategy's code

@@ -32,6 +32,10 @@ class PromptError(ValueError):
     """A conversation cannot be encoded as a prompt of this model. The message is a sentence."""
 
 
+class PromptTooLongError(PromptError):
+    """A conversation is longer than any model reads here."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """An encoded conversation."""
@@ -104,8 +108,8 @@ class Network:
         """A conversation as token ids: by the tokenizer's chat template, else the messages separated by blank lines.
 
         Raises:
-            PromptError: the template refuses the conversation, or the prompt exceeds the limits or has tokens that the
-                model does not know.
+            PromptTooLongError: the prompt exceeds the limits for all models.
+            PromptError: the template refuses the conversation, or the prompt has tokens that the model does not know.
         """
         templated = self.template_digest is not None
         with self.guard():
@@ -114,10 +118,12 @@ class Network:
                 # Tokenizers join a space to the word after it: a trailing one would be spelt as never in training.
                 text = text.rstrip(" ")
             if len(text) > MOST_PROMPT_CHARACTERS:
-                raise PromptError(f"The prompt has {len(text)} characters; at most {MOST_PROMPT_CHARACTERS} are read.")
+                raise PromptTooLongError(
+                    f"The prompt has {len(text)} characters; at most {MOST_PROMPT_CHARACTERS} are read."
+                )
             ids = tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
         if len(ids) > MOST_PROMPT_TOKENS:
-            raise PromptError(f"The prompt has {len(ids)} tokens; at most {MOST_PROMPT_TOKENS} are read.")
+            raise PromptTooLongError(f"The prompt has {len(ids)} tokens; at most {MOST_PROMPT_TOKENS} are read.")
         self._refuse_unknown(ids)
         if self.is_seq2seq:
             return Prompt(ids=(*self._before, *ids, *self._after), anchor="", lead="")

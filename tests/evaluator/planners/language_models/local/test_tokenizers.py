@@ -230,9 +230,10 @@ def test_refusing_templates_and_oversized_prompts_affect_only_their_own_call(fol
     change(folder / "tokenizer_config.json", chat_template=template)
     calls = [generate(text, max_tokens=2) for text in ("x", "y" * 400_001, "y")]
     refused, oversized, good = LocalModel.from_folder(folder).answer(calls)
-    assert refused.kind is oversized.kind is FailureKind.REFUSED
+    assert refused.kind is FailureKind.REFUSED
     assert refused.message == "The model's chat template refuses the conversation: No x."
     assert oversized.message == "The prompt has 400001 characters; at most 400000 are read."
+    assert oversized.kind is FailureKind.PROMPT_TOO_LONG
     assert good.usage.completion_tokens > 0
 
 
