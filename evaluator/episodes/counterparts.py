@@ -7,10 +7,13 @@ inputs themselves, in [-1, 1].
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import fsum
+from typing import TYPE_CHECKING
 
 from evaluator.core.suites.base import Task
-from evaluator.episodes.samples import SampleArtefacts
-from evaluator.execution.engine.jobs import Job
+
+if TYPE_CHECKING:
+    from evaluator.episodes.samples import SampleArtefacts
+    from evaluator.execution.engine.jobs import Job
 
 DROP = "drop"
 """Name of the indicator."""
@@ -18,7 +21,7 @@ COUNTERPART = " (counterpart)"
 """Suffix of the jobs on counterparts; no task key ends with it."""
 
 
-def counterpart_jobs(own: Sequence[Job], *, task: Task, samples: SampleArtefacts) -> list[Job]:
+def counterpart_jobs(own: "Sequence[Job]", *, task: Task, samples: "SampleArtefacts") -> "list[Job]":
     """The jobs of the same plan on the counterparts of the same samples.
 
     Raises:

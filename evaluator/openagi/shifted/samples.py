@@ -13,8 +13,8 @@ from evaluator.core.values import Value
 from evaluator.miniature.lilliput_samples import clean_image
 from evaluator.miniature.seeds import Split, generator
 from evaluator.openagi.data import SPLITS, SharingSamples
-from evaluator.openagi.shifted.shifts import SPELLINGS, VERSION, shifted_picture, shifted_text
-from evaluator.openagi.shifted.tasks import ShiftedTask
+from evaluator.openagi.shifted.shifts import VERSION, shifted_picture, shifted_text
+from evaluator.openagi.shifted.tasks import SPELLINGS, ShiftedTask
 
 
 def released_samples(*, profile: str, split: str, hidden_seed: str | None) -> SampleSource:

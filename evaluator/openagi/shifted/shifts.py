@@ -6,7 +6,6 @@ have the standard deviation of its noise, and motion the variance of its blur.
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from enum import StrEnum
 from functools import cache
 from itertools import chain
 
@@ -20,6 +19,7 @@ from evaluator.miniature.degradations import noise as gaussian_noise
 from evaluator.miniature.grammar.captions import MASK
 from evaluator.miniature.grammar.labels import COLOURS, SHAPES
 from evaluator.miniature.grammar.words import BELONGINGS, OPINIONS
+from evaluator.openagi.shifted.tasks import DEFECTS, Shift
 
 VERSION = "1"
 """Increment whenever an input changes."""
@@ -27,36 +27,6 @@ VERSION = "1"
 Streams = Callable[[str], np.random.Generator]
 """The random stream of a sample for a purpose."""
 
-
-class Shift(StrEnum):
-    """What is unlike the training data of the experts."""
-
-    IMPULSES = "impulses"
-    """Black and white pixels instead of Gaussian noise."""
-    MOTION = "motion"
-    """A camera that moved, instead of a Gaussian blur."""
-    SKIPPED_PIXELS = "skipped_pixels"
-    """One pixel of each block instead of their mean."""
-    CHANNEL_MEAN = "channel_mean"
-    """The mean of the three channels instead of luma."""
-    ALL_DEFECTS = "all_defects"
-    """Each defect of the picture is of the other kind."""
-    SPELLING = "spelling"
-    """Texts with swapped letters."""
-    CAPITALS = "capitals"
-    """Texts in capital letters."""
-    GERMAN_NOUNS = "german_nouns"
-    """Texts with German words for things, colours and shapes."""
-
-
-DEFECTS: Mapping[str, Shift] = {
-    Degradation.NOISE: Shift.IMPULSES,
-    Degradation.BLUR: Shift.MOTION,
-    Degradation.LOW_RESOLUTION: Shift.SKIPPED_PIXELS,
-    Degradation.GRAYSCALE: Shift.CHANNEL_MEAN,
-}
-"""By the defect that a request names, the shift that gives it another kind."""
-SPELLINGS = (Shift.SPELLING, Shift.CAPITALS, Shift.GERMAN_NOUNS)
 
 _IMPULSES = 3 * NOISE_SIGMA**2
 """Share of pixels. An impulse changes a uniformly distributed value by 1/3 in the mean square."""

@@ -1,13 +1,44 @@
-"""Tasks of the released list with the shift of their inputs."""
+"""Tasks of the released list with the shift of their inputs; `shifts` applies the shifts."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from enum import StrEnum
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.openagi.grammar import Base
-from evaluator.openagi.shifted.shifts import DEFECTS, SPELLINGS, Shift
+from evaluator.openagi.grammar import Base, Degradation
 from evaluator.openagi.tasks import OpenAGITask
+
+
+class Shift(StrEnum):
+    """What is unlike the training data of the experts."""
+
+    IMPULSES = "impulses"
+    """Black and white pixels instead of Gaussian noise."""
+    MOTION = "motion"
+    """A camera that moved, instead of a Gaussian blur."""
+    SKIPPED_PIXELS = "skipped_pixels"
+    """One pixel of each block instead of their mean."""
+    CHANNEL_MEAN = "channel_mean"
+    """The mean of the three channels instead of luma."""
+    ALL_DEFECTS = "all_defects"
+    """Each defect of the picture is of the other kind."""
+    SPELLING = "spelling"
+    """Texts with swapped letters."""
+    CAPITALS = "capitals"
+    """Texts in capital letters."""
+    GERMAN_NOUNS = "german_nouns"
+    """Texts with German words for things, colours and shapes."""
+
+
+DEFECTS: Mapping[str, Shift] = {
+    Degradation.NOISE: Shift.IMPULSES,
+    Degradation.BLUR: Shift.MOTION,
+    Degradation.LOW_RESOLUTION: Shift.SKIPPED_PIXELS,
+    Degradation.GRAYSCALE: Shift.CHANNEL_MEAN,
+}
+"""By the defect that a request names, the shift that gives it another kind."""
+SPELLINGS = (Shift.SPELLING, Shift.CAPITALS, Shift.GERMAN_NOUNS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,8 @@ import pytest
 
 from evaluator.controlllm.benchmarks import decompose_by_rules, measure_decompositions
 from evaluator.controlllm.entry import SUITES
-from evaluator.controlllm.optional_columns import DEACC, decomposition_in
+from evaluator.controlllm.noted_decomposition import decomposition_in
+from evaluator.controlllm.optional_columns import DEACC
 from evaluator.controlllm.strategies.subtasks import protocol_text, typed_subtasks
 from evaluator.controlllm.toolbench.suite import toolmini_suite
 from evaluator.core.suites.base import Column

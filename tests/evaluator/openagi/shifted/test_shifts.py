@@ -7,8 +7,8 @@ from PIL import Image
 from evaluator.core.suites.registry import suite_of
 from evaluator.miniature.degradations import BLUR_SIGMA, NOISE_SIGMA
 from evaluator.openagi.shifted.samples import released_samples, shifted_samples
-from evaluator.openagi.shifted.shifts import Shift, channel_mean, impulses, motion, shifted_text, skipped_pixels
-from evaluator.openagi.shifted.tasks import possible_shifts
+from evaluator.openagi.shifted.shifts import channel_mean, impulses, motion, shifted_text, skipped_pixels
+from evaluator.openagi.shifted.tasks import Shift, possible_shifts
 
 SHIFTED, RELEASED = suite_of("openagi-shifted"), suite_of("openagi")
 FIRST = 8
