@@ -89,6 +89,16 @@ _SEEDS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptLimit:
+    """A prompt that must be short enough for a call to be made."""
+
+    messages: tuple[Message, ...]
+    """The prompt; not necessarily that of the call."""
+    most_tokens: int
+    """Largest number of tokens of its texts, as the model that answers the call counts them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateCall:
     """Continue a conversation."""
 
@@ -111,6 +121,8 @@ class GenerateCall:
     """JSON schema of the completion, for models that can keep to one; others ignore it."""
     role: str = ""
     """The strategy's role whose language model answers; empty: the planner's."""
+    limit: PromptLimit | None = None
+    """Checked before a model is asked: beyond it, the call fails with `PROMPT_TOO_LONG`."""
 
     def in_run(self, run: int) -> "GenerateCall":
         """The call in one of several runs of a planner, from 0: above temperature 0, each run has its own seed."""

@@ -27,6 +27,7 @@ from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnRespon
 from evaluator.network.event_loop import LoopThread
 from evaluator.planners.conversation import End, StrategyConversation
 from evaluator.planners.language_models.by_role import models_by_role
+from evaluator.planners.language_models.limits import over_limit
 
 CONVERSATIONS = 256
 """Concurrent conversations: enough to fill batches and connections, few enough that early requests end early."""
@@ -146,10 +147,13 @@ class StrategyPlanner:
         if self._model is None:
             raise RuntimeError("it asked a language model, but said that it needs none")
         with self._lock:
-            answers = self._model.answer(calls)
-        if len(answers) != len(calls):
-            raise RuntimeError(f"the language model gave {len(answers)} answers to {len(calls)} calls")
-        return answers
+            failures = over_limit(calls, model=self._model)
+            within = [call for place, call in enumerate(calls) if place not in failures]
+            answers = self._model.answer(within) if within else []
+        if len(answers) != len(within):
+            raise RuntimeError(f"the language model gave {len(answers)} answers to {len(within)} calls")
+        given = iter(answers)
+        return [failures[place] if place in failures else next(given) for place in range(len(calls))]
 
     def _concurrently(
         self, conversations: Iterable[StrategyConversation], *, model: ConcurrentLanguageModel
@@ -226,6 +230,12 @@ async def _end_of(
     end = await loop.run_in_executor(strategist, conversation.start)
     while end is None:
         started = time.monotonic()
+        failures = await loop.run_in_executor(strategist, partial(over_limit, conversation.calls, model=model))
+        if failures:
+            # The first failure of a turn is raised in the strategy, which never sees the other answers of that turn.
+            failed = partial(conversation.resume, list(failures.values()), seconds=time.monotonic() - started)
+            end = await loop.run_in_executor(strategist, failed)
+            continue
         outcomes = await asyncio.gather(*map(model.answer_one, conversation.calls), return_exceptions=True)
         seconds = time.monotonic() - started
         answers: list[Answer | Failure] = []

@@ -11,17 +11,21 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from evaluator.arc.grids import Demonstration, grid_of
-from evaluator.arc.strategies.agents import AGENT_NAMES, AGENTS, Agent, agents_named
+from evaluator.arc.strategies.agents import AGENT_NAMES, AGENTS, Agent, agent_named, agents_named
 from evaluator.arc.strategies.sampling import Sample, Trials
 from evaluator.arc.strategies.styles import PAPER, STYLES, Style
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall
+from evaluator.core.language_model import Ability, Answer, Call, Completion, GenerateCall, PromptLimit
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.strategy import Conversation, Draft
 from evaluator.core.strategy_options import ChoiceOption, NamesOption, NumberOption, Option, OptionValue, WholeOption
 from evaluator.core.strategy_options import Options as StrategyOptions
 
 _HOTTEST = 2.0
+MOST_CONTEXT = 1_000_000
+"""Largest limit of a prompt, in tokens."""
+_COUNTED = agent_named("objects")
+"""The agent whose first prompt decides whether a task is attempted, as in the paper."""
 _COMMON: tuple[Option, ...] = (
     WholeOption(
         name="samples", label="Samples", default=3, least=1, most=16, sentence="Programs that each agent begins.",
@@ -37,6 +41,11 @@ _COMMON: tuple[Option, ...] = (
     WholeOption(
         name="seed", label="Seed", default=0, least=0, most=1 << 31, is_draw=True,
         sentence="Seed of the samples, and of the choice among programs that fit.",
+    ),
+    WholeOption(
+        name="context", label="Context", default=0, least=0, most=MOST_CONTEXT,
+        sentence="Tasks whose first prompt, with the grid and the view objects, has more tokens of the model are not "
+        "attempted; 0: no limit.",
     ),
     ChoiceOption(
         name="style", label="Prompts", default=PAPER.name, choices=tuple(STYLES),
@@ -76,6 +85,8 @@ class Options:
     temperature: float = 0.7
     seed: int = 0
     """Seed of sampling, and of the choice among programs that fit."""
+    context: int = 0
+    """Tokens of the model that the first prompt of `_COUNTED` may have; 0: any number."""
     style: Style = PAPER
 
 
@@ -135,6 +146,7 @@ def _converse(
     request: PlannerRequest, *, options: Options, trials: Trials
 ) -> Generator[Sequence[Call], Sequence[Answer], Draft]:
     samples = _samples(request, options=options)
+    limit = _limit(samples[0], options=options)
     while waiting := [sample for sample in samples if sample.is_open]:
         calls = []
         for sample in waiting:
@@ -144,10 +156,11 @@ def _converse(
             calls.append(
                 GenerateCall(
                     messages=sample.messages(), max_tokens=options.style.most_tokens,
-                    temperature=options.temperature, seed=seed,
+                    temperature=options.temperature, seed=seed, limit=limit,
                 )
             )  # fmt: skip
         answers = yield calls
+        limit = None
         programs = []
         for sample, answer in zip(waiting, answers, strict=True):
             assert isinstance(answer, Completion)
@@ -155,6 +168,15 @@ def _converse(
                 programs.append((sample, program))
         trials.run(programs)
     return _draft(request, samples=samples, options=options)
+
+
+def _limit(sample: Sample, *, options: Options) -> PromptLimit | None:
+    if not options.context:
+        return None
+    messages = options.style.first(
+        agent=_COUNTED, demonstrations=sample.demonstrations, test_inputs=sample.test_inputs, before=()
+    )
+    return PromptLimit(messages=messages, most_tokens=options.context)
 
 
 def _samples(request: PlannerRequest, *, options: Options) -> list[Sample]:

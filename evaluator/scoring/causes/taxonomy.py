@@ -111,7 +111,7 @@ _WORDS: Mapping[Cause, _Words] = MappingProxyType(
         Cause.LARGE_RESPONSE: _Words("response too large", "The endpoint's response is larger than allowed."),
         Cause.TIMEOUT: _Words("endpoint too slow", "The planner did not answer in time."),
         Cause.REFUSED: _Words("refused by endpoint", "The endpoint answered with a status that refuses the request."),
-        Cause.PROMPT_TOO_LONG: _Words("prompt too long", "The prompt is longer than the planner's model reads."),
+        Cause.PROMPT_TOO_LONG: _Words("prompt too long", "The prompt is longer than the planner or its model allows."),
         Cause.ADDRESS_REFUSED: _Words("address refused", "The endpoint's address is not a public one."),
         Cause.UNAVAILABLE: _Words("endpoint unavailable", "The endpoint could not be reached, or it failed."),
         Cause.MODEL_UNUSABLE: _Words("model unusable", "The planner's model cannot be loaded, or it fails."),

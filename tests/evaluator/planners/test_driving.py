@@ -7,7 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from evaluator.core.language_model import Ability, Completion, Failure, FailureKind, LanguageModelError, Usage
+from evaluator.core.language_model import (
+    Ability,
+    Completion,
+    Failure,
+    FailureKind,
+    LanguageModelError,
+    Message,
+    PromptLimit,
+    Usage,
+)
 from evaluator.core.planner import PlannerError, ReseedablePlanner, reseeded
 from evaluator.core.records import Reason
 from evaluator.core.storable import kept_notes, unkeepable
@@ -124,6 +133,73 @@ def test_a_failure_costs_its_own_task_and_says_whose_fault_it_is(make_model, kin
     assert {(end.reason, str(end), end.received, end.call.tries) for end in faulty.values()} == {
         (reason, "It is closed.", "503", 4)
     }
+
+
+class Asked:
+    """An answer that notes the prompts of the calls that reached the model."""
+
+    def __init__(self):
+        self.prompts = []
+
+    def __call__(self, call):
+        self.prompts.append(call.messages[-1].content)
+        return said(call)
+
+
+def limited(text, *, role="", most=5):
+    return generate(
+        text, role=role, limit=PromptLimit(messages=(Message(role="user", content=text),), most_tokens=most)
+    )
+
+
+def test_calls_beyond_their_limit_fail_without_reaching_the_model_and_affect_no_other_task(make_model):
+    def asks_twice(request):
+        text = "many words " * 20 if request.task.id == "1" else "few"
+        (first, _) = yield [limited(text), limited(text)]
+        return Draft(plan=first.text)
+
+    answer = Asked()
+    model = make_model(answer)
+    tokens = model.count_tokens("many words " * 20)
+    result = driven(FakeStrategy(asks_twice), model, 3)
+    assert result[1].reason is Reason.PROMPT_TOO_LONG
+    assert str(result[1]) == f"The prompt has {tokens} tokens; the planner allows 5."
+    assert [result[0].plan, result[2].plan] == ["plan of few"] * 2
+    assert answer.prompts == ["few"] * 4
+
+
+def test_the_model_of_a_call_s_role_counts_the_tokens_of_its_limit():
+    class Long(ScriptedModel):
+        def count_tokens(self, text):
+            return 1000
+
+    def asks(request):
+        (answer,) = yield [limited("few", role="ground" if request.task.id == "1" else "")]
+        return Draft(plan=answer.text)
+
+    planner = strategy_planner_of(
+        strategy=FakeStrategy(asks), model=ScriptedModel(said), name="roles", roles={"ground": Long(said)}
+    )
+    ends = dict(planner.plan_all([request(0), request(1)]))
+    assert ends[0].plan == "plan of few"
+    assert ends[1].reason is Reason.PROMPT_TOO_LONG
+
+
+def test_a_prompt_whose_tokens_the_model_cannot_count_costs_its_own_task(make_model):
+    class Fragile(make_model):
+        def count_tokens(self, text):
+            if "1" in text:
+                raise RuntimeError("no tokens")
+            return 1
+
+    def asks(request):
+        (answer,) = yield [limited(request.task.request)]
+        return Draft(plan=answer.text)
+
+    result = driven(FakeStrategy(asks), Fragile(said), 3)
+    assert result[1].reason is Reason.MODEL_UNUSABLE
+    assert str(result[1]) == "The model cannot count the tokens of the prompt: RuntimeError: no tokens."
+    assert [result[0].plan, result[2].plan] == ["plan of request 0", "plan of request 2"]
 
 
 def test_a_strategy_may_catch_a_failure_and_go_on(make_model):

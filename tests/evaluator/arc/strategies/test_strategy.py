@@ -15,7 +15,10 @@ from evaluator.arc.strategies.replies import ReplyError, read_reply
 from evaluator.arc.strategies.sampling import composed
 from evaluator.arc.strategies.strategy import Experts, Single
 from evaluator.core.language_model import Completion
-from evaluator.core.planner import Expected, PlannerRequest, RequestedTask
+from evaluator.core.planner import Expected, PlannerError, PlannerRequest, RequestedTask
+from evaluator.core.records import Reason
+from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.strategies.registry import PlannerNameError, named_strategy, split_name
 from evaluator.sandbox.programs.results import Failed
 from evaluator.sandbox.programs.runner import Program, Runner
@@ -81,6 +84,27 @@ def test_all_agents_are_sampled_and_a_program_that_fits_ends_its_sample():
     assert draft.notes["fitting"] == 1
     assert {call.temperature for call in asked} == {0.7}
     assert len({call.seed for call in asked}) == 63
+
+
+@pytest.mark.parametrize(("strategy", "option"), [(Experts, "views=pixels"), (Single, "pixels")])
+def test_tasks_whose_prompt_of_grid_and_objects_exceeds_the_context_are_not_attempted(strategy, option):
+    model = ScriptedModel(lambda _: reply(BROKEN))
+    (counted,) = next(Single(option="objects;samples=1").converse(request()))
+    tokens = model.count_tokens(counted.messages[0].content)
+
+    def planner(context):
+        text = f"{option};samples=1;loops=2;context={context}"
+        return StrategyPlanner(strategy=strategy(option=text), model=model)
+
+    with pytest.raises(PlannerError, match=f"has {tokens} tokens; the planner allows {tokens - 1}") as error:
+        planner(tokens - 1).plan(request())
+    assert error.value.reason is Reason.PROMPT_TOO_LONG
+    assert model.calls == []
+    planner(tokens).plan(request())
+    first, second = model.calls
+    assert first.messages != counted.messages
+    # Corrections have no limit.
+    assert (first.limit.messages, second.limit) == (counted.messages, None)
 
 
 def test_no_output_of_a_test_and_nothing_else_of_the_task_is_in_a_request():
