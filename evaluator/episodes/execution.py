@@ -174,7 +174,7 @@ class ExecutionEvaluator:
     def facts(self) -> dict[str, JsonValue]:
         """Profile, data, executed calls and provenance."""
         return {
-            "profile": {"name": self.profile.name, "digest": self.profile.digest},
+            "profile": self.profile.facts(),
             "data": {"split": self._split, "samples": self.count, "digest": self._samples.digest},
             "expert_calls": dict(sorted(self.engine.calls.items())),
             "provenance": {

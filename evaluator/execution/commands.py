@@ -337,6 +337,8 @@ def chosen_profile(name: str, *, cache: Path | None = None, precision: str | Non
 
 def _chosen(*, profile: "Profile", only: str) -> list[str]:
     """Names of the selected checkpoints; all if `only` is empty."""
+    if profile.checkpoints and profile.extends:
+        raise usage_error(f"the weights of {profile.name} are those of {profile.extends}; name that profile")
     if not profile.checkpoints:
         raise usage_error(f"the weights of {profile.name} are shipped; there is nothing to fetch or verify")
     names = [name.strip() for name in only.split(",") if name.strip()]

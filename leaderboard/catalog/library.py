@@ -216,9 +216,11 @@ class Library:
         from evaluator.execution.experts.signed_locks import lock_problem
 
         try:
-            checkpoints = load_profile(profile).checkpoints
-            folder = weights_folder(profile)
-            return lock_problem(profile=profile, checkpoints=checkpoints, folder=folder, keys=settings.LOCK_KEYS)
+            loaded = load_profile(profile)
+            owner = loaded.owner_of_weights
+            return lock_problem(
+                profile=owner, checkpoints=loaded.checkpoints, folder=weights_folder(owner), keys=settings.LOCK_KEYS
+            )
         except (FetchError, ProfileError) as error:
             return str(error)
 
@@ -378,9 +380,16 @@ def _instance(path: str) -> EvaluatorLibrary:
 
 @cache
 def _profiles_of_hubs() -> frozenset[str]:
-    from evaluator.execution.experts.profile import load_profile, profile_names
+    from evaluator.execution.experts.profile import ProfileError, load_profile, profile_names
 
-    return frozenset(name for name in profile_names() if load_profile(name).checkpoints)
+    def may_need_hub(name: str) -> bool:
+        try:
+            return bool(load_profile(name).checkpoints)
+        except ProfileError:
+            # An operator's profile with an error must not stop the site; until a restart its weights are unknown.
+            return True
+
+    return frozenset(filter(may_need_hub, profile_names()))
 
 
 NO_PROFILE = "none"

@@ -145,7 +145,7 @@ class ExpertTools:
             calls = self.engine.calls
             measured |= device_facts(self._device, of_class=self.engine.pool.device_class)
         return {
-            "profile": {"name": self.profile.name, "digest": self.profile.digest},
+            "profile": self.profile.facts(),
             "expert_calls": dict(sorted(calls.items())),
             "provenance": measured,
         }

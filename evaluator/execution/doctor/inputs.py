@@ -30,10 +30,13 @@ def item_for(tool: str, *, number: int) -> Mapping[str, Value]:
         tool: its name.
         number: equal numbers give equal inputs, different ones different inputs.
     """
-    return {name: _value(kind, number=number) for name, kind in _signature(tool).inputs.items()}
+    return {name: _value(kind, number=number) for name, kind in tool_named(tool).inputs.items()}
 
 
-def _signature(tool: str) -> Tool:
+def tool_named(tool: str) -> Tool:
+    """The signature of a tool; LookupError if no catalogue has it."""
+    if tool not in OPENAGI.tools and tool not in CONTROLLLM.tools:
+        raise LookupError(f'no catalogue of OpenAGI or ControlLLM has the tool "{tool}"')
     return OPENAGI[tool] if tool in OPENAGI.tools else CONTROLLLM[tool]
 
 

@@ -7,6 +7,7 @@ from typing import cast
 
 from evaluator.core.expert import ExpertFactory
 from evaluator.core.process import import_without_collection
+from evaluator.execution.experts.plug_ins import PlugIn, plug_in, plug_in_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,12 @@ class Implementation:
     """Whether it brings pictures to one size, so that pictures of different sizes can share a batch."""
     is_rule: bool = False
     """Whether it works by rules, without weights."""
+    plug_in: PlugIn | None = None
+    """The package that it comes from, if it is none of PlanArena's."""
 
     def factory(self) -> ExpertFactory:
+        if self.plug_in is not None:
+            return self.plug_in.factory()
         return cast(ExpertFactory, getattr(import_without_collection(f"{__package__}.{self.module}"), self.name))
 
 
@@ -112,8 +117,12 @@ SCORER_CODE_VERSIONS: Mapping[str, str] = MappingProxyType({"ViT": "2", "BERT": 
 
 
 def implementation_of(name: str) -> Implementation:
-    """The implementation with this name; LookupError if there is none."""
-    try:
-        return IMPLEMENTATIONS[name]
-    except KeyError:
-        raise LookupError(f"no expert implementation {name!r}; there are: {', '.join(IMPLEMENTATIONS)}") from None
+    """The implementation with this name, of PlanArena or of an installed package; LookupError if there is none."""
+    if (found := IMPLEMENTATIONS.get(name)) is not None:
+        return found
+    if name not in (plugged := plug_in_names()):
+        raise LookupError(f"no expert implementation {name!r}; there are: {', '.join([*IMPLEMENTATIONS, *plugged])}")
+    of_package = plug_in(name)
+    return Implementation(
+        of_package.module, of_package.attribute, code_version=of_package.code_version, plug_in=of_package
+    )

@@ -25,18 +25,31 @@ classes; `planarena doctor` checks both.
 
 A profile with `[checkpoints.NAME]` tables (see `checkpoints.py`) instead of `weights` uses released models, which
 `planarena profiles fetch` downloads. Before that, the profile is readable but has placeholder digests.
+
+Operators have profiles of their own in the folder `PLANARENA_PROFILES`, by default `profiles` in the data folder:
+
+    name = "ours"
+    extends = "lilliput"        # all entries of a bundled profile, except those that follow
+
+    [experts."Text Summarization"]
+    id = "ours/lead"
+    implementation = "lead"     # an expert of an installed package (see `plug_ins.py`); it needs no weights
+    samples = false             # whether it draws random numbers; optional, for experts of packages only
+    resizes = false             # whether pictures of different sizes can share a batch; likewise
 """
 
 import json
+import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, cast
 
 from evaluator.core import canonical_json
-from evaluator.core.expert import Expert, ExpertSpec
+from evaluator.core.canonical_json import JsonValue
+from evaluator.core.expert import Expert, ExpertError, ExpertSpec
 from evaluator.core.suggestions import no_such
 from evaluator.execution.experts.checkpoints import (
     Checkpoint,
@@ -48,6 +61,7 @@ from evaluator.execution.experts.checkpoints import (
 )
 from evaluator.execution.experts.devices import loading
 from evaluator.execution.experts.implementations import SCORER_CODE_VERSIONS, implementation_of
+from evaluator.execution.experts.plug_ins import PlugIn
 from evaluator.execution.experts.weights import verify_weights
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -94,21 +108,44 @@ class Profile:
     """By tool name, experts for building reference data; plans do not run them."""
     unavailable: Mapping[str, str] = field(default_factory=dict)
     """By tool name, why the profile has no expert, as a sentence."""
+    plug_ins: Mapping[str, PlugIn] = field(default_factory=dict)
+    """By tool name, the packages of experts that are none of PlanArena's."""
+    extends: str = ""
+    """The bundled profile whose entries it takes over; its weights are those of that profile."""
+
+    @property
+    def owner_of_weights(self) -> str:
+        """The profile that the folder of fetched weights belongs to."""
+        return self.extends or self.name
+
+    def facts(self) -> dict[str, JsonValue]:
+        """Name, digest and, where there are any, the packages of plug-ins by tool, for provenance."""
+        facts: dict[str, JsonValue] = {"name": self.name, "digest": self.digest}
+        if self.plug_ins:
+            facts["plug_ins"] = {tool: found.code_version for tool, found in sorted(self.plug_ins.items())}
+        return facts
 
 
-def profile_names(*, folder: Path = PROFILES) -> tuple[str, ...]:
-    """Names of all profiles."""
-    return tuple(sorted(path.stem for path in folder.glob("*.toml")))
+def own_profiles() -> Path:
+    """The folder of the operator's profiles: `PLANARENA_PROFILES`, by default `profiles` in the data folder."""
+    configured = os.environ.get("PLANARENA_PROFILES")
+    return Path(configured) if configured else Path(os.environ.get("PLANARENA_DATA", ".data")) / "profiles"
+
+
+def profile_names(*, folder: Path | None = None) -> tuple[str, ...]:
+    """Names of all profiles, or of those in one folder."""
+    folders = (PROFILES, own_profiles()) if folder is None else (folder,)
+    return tuple(sorted({path.stem for one in folders for path in one.glob("*.toml")}))
 
 
 def load_profile(
-    name: str, *, folder: Path = PROFILES, weights: Path | None = None, precision: str | None = None
+    name: str, *, folder: Path | None = None, weights: Path | None = None, precision: str | None = None
 ) -> Profile:
     """Read a profile by name.
 
     Args:
         name: the file's name without its suffix.
-        folder: folder of profiles.
+        folder: folder of profiles; by default that of the bundled ones, then that of the operator's.
         weights: folder of fetched checkpoints; by default in the data folder.
         precision: overrides the profile's precision, for example `float32` without a GPU. It changes the digest:
             results are not comparable with the profile's.
@@ -116,32 +153,33 @@ def load_profile(
     Raises:
         ProfileError: the profile does not exist or has an invalid entry.
     """
-    path = folder / f"{name}.toml"
-    if not path.is_file():
-        raise ProfileError(no_such("profile", name, profile_names(folder=folder)))
-    content = tomllib.loads(path.read_text(encoding="utf-8"))
+    path = _path_of(name, folder=folder)
     try:
-        available = _weights(content=content, path=path, chosen=weights)
-        read = {
-            table: {
-                tool: _expert(tool=tool, entries=content[table], weights=available, precision=precision)
-                for tool in content.get(table, {})
-            }
+        sources = _sources(path, weights=weights)
+        entries = {
+            table: {tool: _Entry(entry, source.weights) for source in sources for tool, entry in source.table(table)}
+            for table in ("experts", "reference_experts", "scorers")
+        }
+        experts, reference_experts = (
+            {tool: _expert(tool=tool, entries=entries[table], precision=precision) for tool in entries[table]}
             for table in ("experts", "reference_experts")
-        }
-        scorers = {
-            score: _scorer(name=score, entry=entry, weights=available) for score, entry in content["scorers"].items()
-        }
+        )
+        scorers = {score: _scorer(name=score, found=found) for score, found in entries["scorers"].items()}
+        used = {tool: implementation_of(spec.implementation).plug_in for tool, spec in experts.items()}
     except (LookupError, TypeError, FetchError) as error:
-        raise ProfileError(f"profile {name!r} ({path.name}): {error}") from error
+        raise ProfileError(f"profile {name!r} ({path}): {error}") from error
+    plug_ins = {tool: plug_in for tool, plug_in in used.items() if plug_in is not None}
+    without = {tool: why for source in sources for tool, why in source.table("unavailable") if tool not in experts}
     return Profile(
-        name=content["name"],
-        digest=_digest(name=content["name"], experts=read["experts"], scorers=scorers),
-        experts=MappingProxyType(read["experts"]),
+        name=name,
+        digest=_digest(name=name, experts=experts, scorers=scorers, plug_ins=plug_ins),
+        experts=MappingProxyType(experts),
         scorers=MappingProxyType(scorers),
-        checkpoints=MappingProxyType(dict(available.checkpoints)),
-        reference_experts=MappingProxyType(read["reference_experts"]),
-        unavailable=MappingProxyType(dict(content.get("unavailable", {}))),
+        checkpoints=MappingProxyType(dict(sources[0].weights.checkpoints)),
+        reference_experts=MappingProxyType(reference_experts),
+        unavailable=MappingProxyType(without),
+        plug_ins=MappingProxyType(plug_ins),
+        extends=sources[0].name if len(sources) > 1 else "",
     )
 
 
@@ -150,6 +188,7 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
 
     Raises:
         WeightsError: the weights are missing or differ from the profile's.
+        ExpertError: it is of a package that cannot be imported, or that has changed since the profile was read.
         LookupError: there is no such implementation.
     """
     for used in (spec, *spec.uses):
@@ -157,9 +196,14 @@ def load_expert(*, spec: ExpertSpec, device: str = "cpu") -> Expert:
             verify_weights(folder=used.path, expected=used.weights_digest)
         if used.base is not None:
             verify_weights(folder=used.base, expected=used.base_digest)
+    implementation = implementation_of(spec.implementation)
+    if implementation.plug_in is not None and implementation.code_version != spec.code_version:
+        raise ExpertError(
+            f'expert "{spec.tool}": the profile has {spec.code_version}, but {implementation.code_version} is installed'
+        )
     # Experts may also create networks without `load_pretrained`.
     with loading():
-        return cast(Expert, implementation_of(spec.implementation).factory()(spec=spec, device=device))
+        return cast(Expert, implementation.factory()(spec=spec, device=device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +222,76 @@ class _Weights:
         return self.digests[model]
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The content of one file, with the weights that its entries name."""
+
+    name: str
+    content: Mapping[str, Any]
+    weights: _Weights
+
+    def table(self, name: str) -> Iterable[tuple[str, Any]]:
+        """The entries of a table; none if the file does not have it."""
+        table = self.content.get(name, {})
+        if not isinstance(table, Mapping):
+            raise LookupError(f"{name} must be a table, such as [{name}], found {table!r}")
+        return table.items()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """The settings of an expert or scorer, and where its weights are."""
+
+    settings: Mapping[str, Any]
+    weights: _Weights
+
+
+def _path_of(name: str, *, folder: Path | None) -> Path:
+    places = (PROFILES, own_profiles()) if folder is None else (folder,)
+    found = [path for place in places if (path := place / f"{name}.toml").is_file()]
+    if not found:
+        raise ProfileError(no_such("profile", name, profile_names(folder=folder)))
+    if len(found) > 1:
+        raise ProfileError(f"{found[1]}: a bundled profile has this name; rename the file and its `name`")
+    return found[0]
+
+
+def _sources(path: Path, *, weights: Path | None) -> tuple[_Source, ...]:
+    """The file of a profile, after that of the profile that it extends, if any.
+
+    Args:
+        path: its file.
+        weights: folder of fetched checkpoints, if it is not in the data folder.
+    """
+    content = _content(path)
+    if (base := content.get("extends")) is None:
+        if "scorers" not in content:
+            raise LookupError("it has no [scorers]; a profile that has `extends` takes over those of another one")
+        return (_Source(path.stem, content, _weights(content=content, path=path, chosen=weights)),)
+    bundled = profile_names(folder=PROFILES)
+    if base not in bundled:
+        raise LookupError(f"extends must name a bundled profile ({', '.join(bundled)}), found {base!r}")
+    if "checkpoints" in content:
+        raise LookupError(f"a profile that extends {base} cannot have [checkpoints]; put weights into the package")
+    (inherited,) = _sources(PROFILES / f"{base}.toml", weights=weights)
+    own = _weights(content=content, path=path, chosen=None) if "weights" in content else inherited.weights
+    return inherited, _Source(path.stem, content, own)
+
+
+def _content(path: Path) -> Mapping[str, Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LookupError(f"the file is no TOML: {error}") from error
+    if content.get("name") != path.stem:
+        raise LookupError(f'it must have name = "{path.stem}", as the file, found {content.get("name")!r}')
+    return content
+
+
 def _weights(*, content: Mapping[str, Any], path: Path, chosen: Path | None) -> _Weights:
     if "checkpoints" not in content:
+        if "weights" not in content:
+            raise LookupError('it needs weights = "FOLDER", [checkpoints], or extends = "PROFILE"')
         folder = (path.parent / content["weights"]).resolve()
         lock = folder / "lock.json"
         if not lock.is_file():
@@ -193,13 +305,25 @@ def _weights(*, content: Mapping[str, Any], path: Path, chosen: Path | None) -> 
     return _Weights(folder=folder, digests=digests, checkpoints=items)
 
 
-def _expert(
-    *, tool: str, entries: Mapping[str, Mapping[str, Any]], weights: _Weights, precision: str | None
-) -> ExpertSpec:
-    entry = entries[tool]
+def _expert(*, tool: str, entries: Mapping[str, _Entry], precision: str | None) -> ExpertSpec:
+    entry, weights = entries[tool].settings, entries[tool].weights
+    where = f'expert "{tool}"'
+    if not isinstance(entry, Mapping):
+        raise LookupError(f"{where} must be a table, found {entry!r}")
+    for name in ("id", "implementation"):
+        if not isinstance(entry.get(name), str):
+            raise LookupError(f'{where} needs {name} = "...", a text, found {entry.get(name)!r}')
+    implementation = implementation_of(entry["implementation"])
     known = {"id", "implementation", "weights", "batch_size", "batch_sizes", "precision", "parameters", "uses", "base",
              "alone", "tolerance"}  # fmt: skip
-    _reject_unknown(entry=entry, known=known, where=f'expert "{tool}"')
+    plugged = implementation.plug_in is not None
+    _reject_unknown(entry=entry, known=known | ({"samples", "resizes"} if plugged else set()), where=where)
+    size = entry.get("batch_size", 16)
+    if type(size) is not int or size < 1:
+        raise LookupError(f"{where}: batch_size must be a whole number from 1, found {size!r}")
+    for name in ("samples", "resizes"):
+        if not isinstance(entry.get(name, False), bool):
+            raise LookupError(f"{where}: {name} must be true or false, found {entry[name]!r}")
     chosen = precision or entry.get("precision", "float32")
     if chosen not in PRECISIONS:
         raise LookupError(f'expert "{tool}": there is no precision {chosen!r}; there are: {", ".join(PRECISIONS)}')
@@ -208,13 +332,12 @@ def _expert(
         raise LookupError(f'expert "{tool}": there is no device {unknown[0]!r}; there are: {", ".join(DEVICES)}')
     if tolerance is not None and not 0 <= tolerance <= 1:
         raise LookupError(f'expert "{tool}": tolerance must be in [0, 1], found {tolerance}')
-    implementation = implementation_of(entry["implementation"])
-    if implementation.is_rule == ("weights" in entry):
+    if not plugged and implementation.is_rule == ("weights" in entry):
         needs = "works by rules and has no weights" if implementation.is_rule else "needs weights"
         raise LookupError(f'expert "{tool}": {entry["implementation"]} {needs}')
     for name in entry.get("uses", ()):
         # Used experts may not use others themselves.
-        if name not in entries or "uses" in entries[name]:
+        if name not in entries or "uses" in entries[name].settings:
             fault = "runs others itself" if name in entries else "is none of the profile's"
             raise LookupError(f'expert "{tool}" uses "{name}", which {fault}')
     return ExpertSpec(
@@ -222,17 +345,15 @@ def _expert(
         id=entry["id"],
         implementation=entry["implementation"],
         path=weights.folder / entry.get("weights", NO_WEIGHTS),
-        weights_digest=NO_WEIGHTS if implementation.is_rule else weights.digest(entry["weights"]),
+        weights_digest=weights.digest(entry["weights"]) if "weights" in entry else NO_WEIGHTS,
         code_version=implementation.code_version,
         precision=chosen,
-        batch_size=entry.get("batch_size", 16),
+        batch_size=size,
         batch_sizes=_batch_sizes(tool=tool, entry=entry),
         parameters=MappingProxyType(dict(entry.get("parameters", {}))),
-        samples=implementation.samples,
-        resizes=implementation.resizes,
-        uses=tuple(
-            _expert(tool=name, entries=entries, weights=weights, precision=precision) for name in entry.get("uses", ())
-        ),
+        samples=entry.get("samples", implementation.samples),
+        resizes=entry.get("resizes", implementation.resizes),
+        uses=tuple(_expert(tool=name, entries=entries, precision=precision) for name in entry.get("uses", ())),
         base=weights.folder / entry["base"] if "base" in entry else None,
         base_digest=weights.digest(entry["base"]) if "base" in entry else "",
         alone=alone,
@@ -251,7 +372,8 @@ def _batch_sizes(*, tool: str, entry: Mapping[str, Any]) -> Mapping[int, int]:
     return MappingProxyType({int(least): size for least, size in sizes.items()})
 
 
-def _scorer(*, name: str, entry: Mapping[str, Any], weights: _Weights) -> ScorerSpec:
+def _scorer(*, name: str, found: _Entry) -> ScorerSpec:
+    entry, weights = found.settings, found.weights
     _reject_unknown(entry=entry, known={"id", "weights", "batch_size", "parameters"}, where=f'scorer "{name}"')
     if name not in SCORER_CODE_VERSIONS:
         raise LookupError(f"no scorer {name!r}; there are: {', '.join(SCORER_CODE_VERSIONS)}")
@@ -272,12 +394,21 @@ def _reject_unknown(*, entry: Mapping[str, Any], known: set[str], where: str) ->
         raise LookupError(f"{where} has unknown settings: {', '.join(unknown)}; known are {', '.join(sorted(known))}")
 
 
-def _digest(*, name: str, experts: Mapping[str, ExpertSpec], scorers: Mapping[str, ScorerSpec]) -> str:
+def _digest(
+    *,
+    name: str,
+    experts: Mapping[str, ExpertSpec],
+    scorers: Mapping[str, ScorerSpec],
+    plug_ins: Mapping[str, PlugIn],
+) -> str:
     return canonical_json.digest(
         {
             "profile": name,
             "experts": {
-                tool: spec.facts() | ({"alone": sorted(spec.alone)} if spec.alone else {})
+                tool: spec.facts()
+                | ({"alone": sorted(spec.alone)} if spec.alone else {})
+                # PlanArena's own implementations declare it in code, which has a version.
+                | ({"samples": spec.samples} if tool in plug_ins else {})
                 for tool, spec in experts.items()
             },
             "scorers": {

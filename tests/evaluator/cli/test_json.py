@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app, commands
+from tests.plug_ins import install_example
 from tests.rings import usual
 
 PLAN = '{"task": "QA/0", "plan": "[]"}\n'
@@ -28,6 +29,7 @@ INVOCATIONS = {
     "validity": ("--tasks", "14", "--samples", "1", "--json"),
     "regret": ("--tasks", "14", "--samples", "2", "--json"),
     "doctor": ["--tools", "Machine Translation", "--json"],
+    "check expert": ("lead", "--profile", "lead", "--json"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json"),
     "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json"),
     "bench search": ("--gold-decompositions", "--json"),
@@ -58,6 +60,7 @@ TYPES = {
     "validity": {"metrics": list, "ranking": dict},
     "regret": {"suite": str, "tasks": list, "summary": dict, "left_out": dict},
     "doctor": {"profile": str, "device": dict, "holds": bool, "experts": list},
+    "check expert": {"expert": str, "package": str, "version": str, "digest": str, "holds": bool, "tools": dict},
     "bench execution": {"ratios": dict, "phases": dict},
     "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},
     "bench search": {"suite": str, "figures": dict},
@@ -89,7 +92,7 @@ SLOW = frozenset({"train table", "bench reliability", "audit", "shortcuts build"
 """They train planners, measure whole profiles, or attack and learn suites; the tests of these measurements read their
 JSON (`tests/evaluator/openagi/training/test_table.py`, `tests/evaluator/studies/benchmarks/test_benchmarks.py`)."""
 QUICK = ("suites list", "suites show", "suites sample", "planners list", "profiles list", "profiles show", "tools list",
-         "score-plans", "evaluate")  # fmt: skip
+         "score-plans", "evaluate", "check expert")  # fmt: skip
 """The others load networks."""
 
 
@@ -101,6 +104,7 @@ def test_the_commands_with_tables_are_found():
 @pytest.mark.parametrize("name", usual(INVOCATIONS, of=QUICK))
 def test_a_command_that_prints_a_table_prints_nothing_but_json_on_request(name, tmp_path, monkeypatch):
     monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
+    install_example(tmp_path / "packages", monkeypatch=monkeypatch)
     done = CliRunner().invoke(app, [*name.split(), *INVOCATIONS[name]], input=PLAN)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
     document, expected = json.loads(done.stdout), TYPES[name]

@@ -11,6 +11,7 @@ from django.core.management import call_command
 from evaluator.core.suites.base import Panel
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.execution.experts.profile import load_profile
+from leaderboard.catalog import library as catalog_library
 from leaderboard.catalog.library import AddressRefusedError, Library, NotReadyError
 from leaderboard.catalog.models import Suite, Task
 from leaderboard.catalog.services import Registered, register_suite
@@ -102,3 +103,16 @@ def test_submitting_loads_no_torch(tmp_path):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
     assert done.stdout.strip() == "False", done.stderr
+
+
+def test_profiles_of_an_operator_that_extend_released_models_need_their_hub_and_a_wrong_one_stops_no_page(
+    tmp_path, monkeypatch
+):
+    for name, base in (("ours", "paper"), ("small", "lilliput"), ("wrong", "nowhere")):
+        (tmp_path / f"{name}.toml").write_text(f'name = "{name}"\nextends = "{base}"\n')
+    monkeypatch.setenv("PLANARENA_PROFILES", str(tmp_path))
+    catalog_library._profiles_of_hubs.cache_clear()
+    try:
+        assert Library().profiles_of_hubs() == {"paper", "ours", "wrong"}
+    finally:
+        catalog_library._profiles_of_hubs.cache_clear()
