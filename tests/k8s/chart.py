@@ -67,6 +67,7 @@ EVERYTHING: Json = {
     "images": {"pullSecrets": ["registry"], "nginx": {"image": f"docker.io/nginx-unprivileged:1.28@{_digest('01')}"}},
     "pageCache": {"enabled": True},
     "settings": {"PLANARENA_LOG_LEVEL": "DEBUG", "PLANARENA_SAMPLES": 8, "PLANARENA_LOG_FORMAT": "json"},
+    "locks": {"paper": {"lock": "{}", "signature": "{}"}, "another": {"lock": "{}"}},
     "database": {"host": "db.internal", "options": "sslmode=require", "pooler": {"host": "pgbouncer.internal"}},
     "store": {"existingClaim": "artefacts"},
     "web": {"autoscaling": {"enabled": True}, "podAnnotations": {"a": "b"}},

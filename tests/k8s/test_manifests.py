@@ -95,6 +95,8 @@ def test_what_pods_refer_to_is_there_or_the_operators(manifests):
             if claim := volume.get("persistentVolumeClaim"):
                 claims = names_of(manifests, "PersistentVolumeClaim") | CLAIMS
                 assert (space, claim["claimName"]) in claims, name_of(item)
+            if content := volume.get("configMap"):
+                assert (space, content["name"]) in names_of(manifests, "ConfigMap"), name_of(item)
     for ingress in of_kind(manifests, "Ingress"):
         for tls in ingress["spec"].get("tls", []):
             assert (ingress["metadata"]["namespace"], tls["secretName"]) in secrets

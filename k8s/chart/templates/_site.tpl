@@ -23,6 +23,10 @@ PLANARENA_KUBERNETES_POOLS: {{ include "planarena.poolsForTheSite" . | quote }}
 {{- with .Values.modelMirror }}
 HF_ENDPOINT: {{ . | quote }}
 {{- end }}
+{{- if .Values.locks }}
+# The lock files only: pods of the site load no weights.
+PLANARENA_WEIGHTS: /weights
+{{- end }}
 {{ include "planarena.egress" . }}
 {{ include "planarena.tracing" . }}
 {{- end }}
@@ -46,6 +50,9 @@ HF_ENDPOINT: {{ . | quote }}
 {{/* Changed settings replace the pods. */}}
 {{- define "planarena.checksums" -}}
 planarena.io/settings: {{ include "planarena.allSettings" . | sha256sum | trunc 16 }}
+{{- with .Values.locks }}
+planarena.io/locks: {{ toJson . | sha256sum | trunc 16 }}
+{{- end }}
 {{- with .Values.secrets.create }}
 {{- if or .site .web .metrics }}
 planarena.io/secrets: {{ toJson . | sha256sum | trunc 16 }}
@@ -120,6 +127,24 @@ env:
     sizeLimit: 256Mi
 {{- end }}
 
+{{- define "planarena.siteMounts" -}}
+{{ include "planarena.scratchMounts" . }}
+{{- range $profile, $_ := .Values.locks }}
+- name: lock-{{ $profile }}
+  mountPath: /weights/{{ $profile }}
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{- define "planarena.siteVolumes" -}}
+{{ include "planarena.scratchVolumes" . }}
+{{- range $profile, $_ := .Values.locks }}
+- name: lock-{{ $profile }}
+  configMap:
+    name: planarena-lock-{{ $profile }}
+{{- end }}
+{{- end }}
+
 {{/* Waits until the release's migrations have run. Takes `root` and `role`. */}}
 {{- define "planarena.migrated" -}}
 - name: migrated
@@ -129,7 +154,7 @@ env:
   {{- include "planarena.smallResources" . | nindent 2 }}
   {{- include "planarena.hardened" . | nindent 2 }}
   volumeMounts:
-    {{- include "planarena.scratchMounts" . | nindent 4 }}
+    {{- include "planarena.siteMounts" .root | nindent 4 }}
 {{- end }}
 
 {{- define "planarena.smallResources" -}}
