@@ -42,6 +42,7 @@ from evaluator.scoring.arbiters.base import KEY_VARIABLE, ArbiterError, arbiter_
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
+from gpu_jobs.doctor_reports import deliver_doctor_report
 from gpu_jobs.enrolment_tokens import TokenFile
 from gpu_jobs.exits import Exit
 from gpu_jobs.hub_cache import HubCache
@@ -80,6 +81,8 @@ def parser() -> argparse.ArgumentParser:
     add("--suite", action="append", dest="suites", help="lease only tasks of this suite; may be repeated")
     add("--evaluation", type=UUID, help="lease only tasks of this evaluation")
     add("--idle-seconds", type=float, help="exit after this time without work (default: never)")
+    add("--doctor-report", type=Path, metavar="FILE",
+        help="deliver this report of `planarena doctor --output FILE` and exit")  # fmt: skip
     return top
 
 
@@ -183,6 +186,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return Exit.MISCONFIGURED
     token = secrets.token or TokenFile(options.token_file)
     client = ApiClient(url=options.url, token=token, suites=options.suites, evaluation=options.evaluation)
+    if options.doctor_report is not None:
+        return deliver_doctor_report(options.doctor_report, client=client, worker=options.name)
     threading.Thread(target=report_confinement, name="confinement", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
     runner = EvaluatorRunner(

@@ -29,6 +29,8 @@ from gpu_jobs.contract import (
     BundleTaken,
     DigestsMissing,
     DigestsRequest,
+    DoctorReport,
+    DoctorReportTaken,
     FailRequest,
     FinishAnswer,
     FinishRequest,
@@ -324,6 +326,11 @@ class ApiClient:
         """Return a run that was not finished."""
         body = RunReturned(how=how, reason=_storable(reason))
         self._run_call(lease, "POST", "return/", body=body, patience=patience)
+
+    def doctor_report(self, report: DoctorReport) -> DoctorReportTaken:
+        """Deliver a report of `planarena doctor`, which replaces the last one about this class of devices."""
+        response = self._call("POST", "doctor-reports/", token=self._current_session(), body=report)
+        return DoctorReportTaken.model_validate_json(response.content)
 
     def close(self) -> None:
         """Close the connections."""

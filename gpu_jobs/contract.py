@@ -589,3 +589,61 @@ class RunReturned(Message):
 
     how: GivenUp = GivenUp.FAILED
     reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
+
+
+_Name = Annotated[str, StringConstraints(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f]+$")]
+_Fact = Annotated[str, StringConstraints(max_length=1000, pattern=r"^[^\x00-\x1f]*$")]
+_Bytes = Annotated[int, Field(ge=0, le=2**50)]
+_Seconds = Annotated[float, Field(ge=0, le=1e6, allow_inf_nan=False)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+LONGEST_PROBLEM = 500
+"""Characters of the sentence about an expert."""
+
+
+class ExaminedExpert(Message):
+    """What `planarena doctor` found about one expert. Values that were not measured are null."""
+
+    tool: _Name
+    expert: _Name
+    batch_size: Annotated[int, Field(ge=1, le=2**20)]
+    """On the device."""
+    load_seconds: _Seconds | None = None
+    """Null: it does not load, or was not examined."""
+    run_seconds: _Seconds | None = None
+    """Of a full batch."""
+    weights_bytes: _Bytes | None = None
+    peak_bytes: _Bytes | None = None
+    repeatable: bool | None = None
+    """Whether two runs of one batch give equal bytes."""
+    position: bool | None = None
+    """Whether the reversed batch gives equal bytes."""
+    padding: bool | None = None
+    """Whether an item gives equal bytes alone and in company."""
+    difference: _Share | None = None
+    """Largest difference to a CPU."""
+    tolerance: _Share | None = None
+    """What the profile declares."""
+    is_right: bool
+    """Whether everything that was measured is as the profile declares."""
+    problem: Annotated[str, StringConstraints(max_length=LONGEST_PROBLEM, pattern=r"^[^\x00-\x1f]*$")] = ""
+    """Why it could not be examined, or not completely."""
+
+
+class DoctorReport(Message):
+    """A report of `planarena doctor` about the device of an operator's worker."""
+
+    worker: _Name
+    profile: _Name
+    weights: _Name
+    """`own`, or the size of random ones."""
+    device: Annotated[dict[_Name, _Fact | _Bytes], Field(min_length=1, max_length=40)]
+    """The device class, with the bytes of memory as numbers."""
+    driver: _Name | None = None
+    experts: Annotated[tuple[ExaminedExpert, ...], Field(min_length=1, max_length=200)]
+
+
+class DoctorReportTaken(Message):
+    """Response to `DoctorReport`."""
+
+    device: str
+    """The device as pages name it."""

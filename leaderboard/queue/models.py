@@ -269,3 +269,26 @@ class Job(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.state in {JobState.DONE, JobState.FAILED}
+
+
+class DoctorReport(models.Model):
+    """The last report of `planarena doctor` about one class of devices and one profile."""
+
+    device_class = models.CharField(max_length=64)
+    """Digest of the properties of the class."""
+    profile = models.CharField(max_length=120)
+    weights = models.CharField(max_length=120)
+    """`own`, or the size of random ones."""
+    content = models.JSONField()
+    """A `gpu_jobs.contract.DoctorReport`."""
+    received = models.DateTimeField(db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["device_class", "profile", "weights"], name="one_doctor_report_per_device_class"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.profile} on {self.device_class[:12]}"

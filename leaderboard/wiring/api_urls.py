@@ -10,7 +10,7 @@ from leaderboard.evaluations.web.api import details, evaluations
 from leaderboard.evaluations.web.compare.api import ComparisonView
 from leaderboard.messages.web import api as webhooks
 from leaderboard.operations.web.leaving import api as account
-from leaderboard.operations.web.monitoring.api import StatusHistoryView, StatusView
+from leaderboard.operations.web.monitoring.api import StatusDevicesView, StatusHistoryView, StatusView
 from leaderboard.people.web import api
 from leaderboard.people.web.profiles import api as profiles
 from leaderboard.planners.web import api as planners
@@ -59,6 +59,7 @@ urlpatterns = [
     path(f"{_EVALUATION}verifications/", evaluations.VerificationsView.as_view(), name="verifications"),
     path("status/", StatusView.as_view(), name="status"),
     path("status/history/", StatusHistoryView.as_view(), name="status-history"),
+    path("status/devices/", StatusDevicesView.as_view(), name="status-devices"),
     path("users/<str:username>/", profiles.UserView.as_view(), name="user"),
     path("planners/", profiles.PlannersView.as_view(), name="planners"),
     path("planners/<number:planner_id>/", profiles.PlannerView.as_view(), name="planner"),

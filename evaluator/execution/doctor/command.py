@@ -48,7 +48,7 @@ def doctor(
     """
     from evaluator.execution.doctor.examining import Examination
     from evaluator.execution.doctor.profiles import OwnWeights, RandomWeights, examine_profile, tools_with_weights
-    from evaluator.execution.experts.devices import device_class, free_bytes
+    from evaluator.execution.experts.devices import device_class, driver_version, free_bytes
     from evaluator.execution.random_weights.building import Size
 
     chosen = chosen_profile(profile)
@@ -80,7 +80,8 @@ def doctor(
     holds = all(examination.is_right for examination in found)
     report = {
         "profile": chosen.name, "weights": f"random-{built.size}" if random_weights else "own", "device": conditions,
-        "holds": holds, "experts": [examination.to_json() for examination in found],
+        "driver": driver_version(device) or None, "holds": holds,
+        "experts": [examination.to_json() for examination in found],
     }  # fmt: skip
     write_json(report, printed=False, file=output)
     if as_json:

@@ -15,7 +15,9 @@ from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
 from leaderboard.platform.database import DatabaseDownError
 from leaderboard.platform.health import Code
+from leaderboard.platform.operators import is_operator
 from leaderboard.platform.probes import DATABASE
+from leaderboard.queue.workers.doctor_reports import latest
 
 
 class StandingOutput(Output):
@@ -130,3 +132,69 @@ class StatusHistoryView(ApiView):
     @extend_schema(responses=StatusHistoryOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature
         return Response(StatusHistoryOutput({"parts": part_histories(), "outages": outages()}).data)
+
+
+class ExaminedExpertOutput(Output):
+    """One expert on a device. Values that were not measured are null."""
+
+    tool = serializers.CharField()
+    expert = serializers.CharField()
+    batch_size = serializers.IntegerField()
+    load_seconds = serializers.FloatField(allow_null=True, help_text="Null: it does not load, or was not examined.")
+    run_seconds = serializers.FloatField(allow_null=True, help_text="Of a full batch.")
+    weights_bytes = serializers.IntegerField(allow_null=True)
+    peak_bytes = serializers.IntegerField(allow_null=True)
+    repeatable = serializers.BooleanField(allow_null=True, help_text="Whether a repeated batch gives equal bytes.")
+    position = serializers.BooleanField(allow_null=True, help_text="Whether the reversed batch does.")
+    padding = serializers.BooleanField(allow_null=True, help_text="Whether an item alone does.")
+    difference = serializers.FloatField(allow_null=True, help_text="Largest difference to a CPU, in [0, 1].")
+    tolerance = serializers.FloatField(allow_null=True, help_text="The difference that the profile declares.")
+    is_right = serializers.BooleanField(help_text="Whether all that was measured is as the profile declares.")
+    problem = serializers.CharField(allow_blank=True, help_text="Why it could not be examined. Empty except for staff.")
+
+
+class DeviceOutput(Output):
+    """A device. Fields are empty if unknown."""
+
+    kind = serializers.CharField()
+    name = serializers.CharField()
+    driver = serializers.CharField()
+    cuda = serializers.CharField()
+
+
+class DeviceReportOutput(Output):
+    """The last report of `planarena doctor` about a class of devices."""
+
+    device = DeviceOutput()
+    profile = serializers.CharField()
+    weights = serializers.CharField(help_text="`own`, or the size of random ones.")
+    received = serializers.DateTimeField()
+    memory_bytes = serializers.IntegerField(allow_null=True, help_text="Of the whole device.")
+    experts = ExaminedExpertOutput(many=True)
+
+
+@example({
+    "reports": [{
+        "device": {"kind": "cuda", "name": "NVIDIA H100", "driver": "570.86.15", "cuda": "12.8"}, "profile": "paper",
+        "weights": "own", "received": LATER, "memory_bytes": 85_000_000_000,
+        "experts": [{
+            "tool": "Image Denoising", "expert": "paper/denoising", "batch_size": 8, "load_seconds": 2.1,
+            "run_seconds": 0.4, "weights_bytes": 104_000_000, "peak_bytes": 1_200_000_000, "repeatable": True,
+            "position": True, "padding": True, "difference": 0.0004, "tolerance": 0.02, "is_right": True, "problem": "",
+        }],
+    }],
+})  # fmt: skip
+class StatusDevicesOutput(Output):
+    """The devices of the site's workers."""
+
+    reports = DeviceReportOutput(many=True, help_text="The newest first, one for each class, profile and weights.")
+
+
+class StatusDevicesView(ApiView):
+    """What `planarena doctor` found on the devices of the site's workers: which experts load, repeat, depend on their
+    position in a batch, and differ from a CPU."""
+
+    @extend_schema(responses=StatusDevicesOutput)
+    def get(self, request: Request) -> Response:
+        reports = latest(with_problems=is_operator(request.user))
+        return Response(StatusDevicesOutput({"reports": reports}).data)

@@ -23,6 +23,7 @@ from leaderboard.operations.monitoring.status import checked_status, verdict
 from leaderboard.operations.web.monitoring.history import outage_row, part_row
 from leaderboard.platform.operators import is_operator
 from leaderboard.queue.pools import demand_of, pool_named
+from leaderboard.queue.workers.doctor_reports import latest
 
 _FIGURES = DatabaseFigures()
 
@@ -72,6 +73,7 @@ def status(request: HttpRequest) -> HttpResponse:
         "parts": [part_row(part) for part in part_histories()],
         "outages": [outage_row(outage, now=current.at) for outage in outages()],
         "kept_days": KEPT_DAYS,
+        "reports": latest(with_problems=is_operator(request.user)),
     }
     return render(request, "operations/status.html", context)
 

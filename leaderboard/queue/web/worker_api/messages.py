@@ -68,6 +68,17 @@ _EXAMPLES: dict[str, Any] = {
     },
     "WorkerRunEvents": {"first": 2, "events": [{"kind": "asked", "planner": "my-planner", "tools": 24}]},
     "WorkerRunReturned": {"how": "released", "reason": "the worker was stopped"},
+    "WorkerDoctorReport": {
+        "worker": "gpu-7", "profile": "paper", "weights": "own",
+        "device": {"kind": "cuda", "card": "NVIDIA H100", "cuda": "12.8", "total_bytes": 85_000_000_000},
+        "driver": "570.86.15",
+        "experts": [{
+            "tool": "Image Denoising", "expert": "paper/denoising", "batch_size": 8, "load_seconds": 2.1,
+            "run_seconds": 0.4, "weights_bytes": 104_000_000, "peak_bytes": 1_200_000_000, "repeatable": True,
+            "position": True, "padding": True, "difference": 0.0004, "tolerance": 0.02, "is_right": True, "problem": "",
+        }],
+    },
+    "WorkerDoctorReportTaken": {"device": "NVIDIA H100, driver 570.86.15, CUDA 12.8"},
     "WorkerFailRequest": {"how": "failed", "reason": "RuntimeError: out of memory"},
 }  # fmt: skip
 

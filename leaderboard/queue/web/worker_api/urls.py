@@ -2,13 +2,14 @@
 
 from django.urls import path
 
-from leaderboard.queue.web.worker_api import attempts, leasing, objects, results
+from leaderboard.queue.web.worker_api import attempts, doctor_reports, leasing, objects, results
 
 _ATTEMPT = "worker/attempts/<id:attempt_id>/"
 
 urlpatterns = [
     path("worker/session/", leasing.SessionView.as_view(), name="worker-session"),
     path("worker/lease/", leasing.LeaseView.as_view(), name="lease"),
+    path("worker/doctor-reports/", doctor_reports.DoctorReportsView.as_view(), name="doctor-reports"),
     path(f"{_ATTEMPT}heartbeat/", attempts.HeartbeatView.as_view(), name="heartbeat"),
     path(f"{_ATTEMPT}seed/", attempts.SeedView.as_view(), name="attempt-seed"),
     path(f"{_ATTEMPT}secret-header/", attempts.SecretHeaderView.as_view(), name="attempt-secret-header"),
