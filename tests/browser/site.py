@@ -47,7 +47,7 @@ from leaderboard.people.services import create_token
 from leaderboard.planners.models import CheckpointUpload, Planner, PlannerKind
 from leaderboard.platform.web import admin as operators
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.models import Job, JobState
+from leaderboard.queue.models import DoctorReport, Job, JobState
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers import logs
 from leaderboard.queue.workers.tokens import create_worker_token
@@ -70,6 +70,7 @@ from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_submission, make_team
 from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, run_evaluation
+from tests.leaderboard.queue.workers.test_doctor_reports import REPORT
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server
 from tests.leaderboard.workbench.factories import make_run
@@ -291,6 +292,7 @@ def _history() -> None:
     Outage.objects.create(
         part=Part.MESSAGES, code="messages_late", is_down=False, began=now - timedelta(hours=2), seen=now
     )
+    DoctorReport.objects.create(device_class="0" * 64, profile="paper", weights="own", content=REPORT, received=now)
 
 
 def _listed() -> Iterator[tuple[str, type[Model]]]:

@@ -274,7 +274,15 @@ def _verified(*, planner: Planner, suite: Suite, size: int, team: Team) -> Evalu
     keys = [str(number) for number in range(3 * size)]
     compared = {
         "task": "0", "finding": "same", "contradicts": False, "own_outcome": "scored", "own_score": 0.5,
-        "outcome": "scored", "score": 0.5, "samples": 8, "differing": 0,
+        "outcome": "scored", "score": 0.5, "samples": 8, "differing": 1, "exact": 0, "exact_differing": 0,
+        "step": {
+            "sample": 2, "step": "s1", "tool": "Image Denoising", "expert": "lilliput/denoising", "difference": 0.0312,
+            "tolerance": 0.02,
+        },
+    }  # fmt: skip
+    rule = {
+        "one_class": False, "own": ["NVIDIA H100 80GB HBM3, driver 570.86.15, CUDA 12.8"],
+        "again": ["CPU (GenuineIntel)"],
     }  # fmt: skip
     for _ in range(size):
         again = _completed(planner=planner, suite=suite, score=0.5, verifies=evaluation)
@@ -284,7 +292,7 @@ def _verified(*, planner: Planner, suite: Suite, size: int, team: Team) -> Evalu
             )
         verification = Verification.objects.create(
             evaluation=again, tasks=keys, verdict="agrees", detail="They agree.", settled_at=timezone.now(),
-            comparison={"tasks": [{**compared, "task": key} for key in keys], "p_value": 1.0},
+            comparison={"tasks": [{**compared, "task": key} for key in keys], "p_value": 1.0, "rule": rule},
         )  # fmt: skip
     run.verified_by = verification
     run.save()
