@@ -195,9 +195,12 @@ def _follow_outages(findings: Sequence[Finding]) -> None:
     )  # fmt: skip
 
 
-def part_histories() -> list[PartHistory]:
-    """The history of every part, in one query besides that of the time."""
-    now = database_now()
+def part_histories(*, now: datetime) -> list[PartHistory]:
+    """The history of every part, in one query.
+
+    Args:
+        now: the time of the database's clock; its day is the last.
+    """
     days = [now.date() - timedelta(days=back) for back in range(KEPT_DAYS - 1, -1, -1)]
     found: dict[tuple[str, date], Minutes] = {}
     rows = StatusHour.objects.filter(hour__date__gte=days[0]).values_list("part", "hour", "checks", "degraded", "down")

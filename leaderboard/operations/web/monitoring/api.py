@@ -13,7 +13,7 @@ from leaderboard.operations.monitoring.status import checked_status, verdict
 from leaderboard.platform.api.examples import LATER, WHEN, example
 from leaderboard.platform.api.shapes import Output
 from leaderboard.platform.api.views import ApiView
-from leaderboard.platform.database import DatabaseDownError
+from leaderboard.platform.database import DatabaseDownError, database_now
 from leaderboard.platform.health import Code
 from leaderboard.platform.operators import is_operator
 from leaderboard.platform.probes import DATABASE
@@ -131,7 +131,7 @@ class StatusHistoryView(ApiView):
 
     @extend_schema(responses=StatusHistoryOutput)
     def get(self, request: Request) -> Response:  # noqa: ARG002 - the view's signature
-        return Response(StatusHistoryOutput({"parts": part_histories(), "outages": outages()}).data)
+        return Response(StatusHistoryOutput({"parts": part_histories(now=database_now()), "outages": outages()}).data)
 
 
 class ExaminedExpertOutput(Output):

@@ -130,7 +130,7 @@ def trust(request: HttpRequest) -> HttpResponse:
         "more_planners": len(planners) > MOST_PLANNERS,
         "retention": retention(),
         "backup": last_backup(),
-        "parts": [part_row(part) for part in part_histories()],
+        "parts": [part_row(part) for part in part_histories(now=now)],
         "outages": [outage_row(outage, now=now) for outage in outages()],
         "kept_days": KEPT_DAYS,
     }

@@ -70,7 +70,7 @@ def status(request: HttpRequest) -> HttpResponse:
         return HttpResponse(render_to_string("operations/status.html", context), status=503)
     context |= {
         "is_operator": is_operator(request.user),
-        "parts": [part_row(part) for part in part_histories()],
+        "parts": [part_row(part) for part in part_histories(now=current.at)],
         "outages": [outage_row(outage, now=current.at) for outage in outages()],
         "kept_days": KEPT_DAYS,
         "reports": latest(with_problems=is_operator(request.user)),

@@ -5,19 +5,27 @@ from typing import Any
 
 import pytest
 import typer
+from allauth.mfa.models import Authenticator
 from django.conf import settings as django_settings
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 from typer.testing import CliRunner
 
 from evaluator.execution.doctor.command import doctor
 from gpu_jobs import __main__ as program
 from gpu_jobs.exits import Exit
+from leaderboard.messages.models import Fault, Incident
 from leaderboard.queue.models import DoctorReport
 from leaderboard.queue.workers.doctor_reports import MOST_REPORTS
+from leaderboard.queue.workers.tokens import create_worker_token
 from tests.leaderboard.factories import PASSWORD, make_user
 from tests.leaderboard.platform.api.helpers import ApiClient, client_of, worker_client, worker_with
 from tests.leaderboard.serving import server
+from tests.memory import forget_everything
+from tests.routes import MOST_QUERIES
 
 pytestmark = pytest.mark.django_db
 
@@ -95,6 +103,37 @@ def test_self_hosted_workers_do_not_report_on_the_site_s_devices():
     assert (refused.status_code, refused.json()["code"]) == (403, "operators_only")
     assert send(client_of(ada)).status_code == 403
     assert not DoctorReport.objects.exists()
+
+
+def test_a_self_hosted_worker_of_an_operator_does_not_report_either():
+    root = make_user("root")
+    root.is_staff = True
+    root.save()
+    token = create_worker_token(owner=root, name="home").token
+    assert send(worker_with(token)).json()["code"] == "operators_only"
+    by_command = create_worker_token(owner=None, name="site").token
+    assert send(worker_with(by_command)).status_code == 200
+
+
+def test_the_status_page_takes_few_queries_for_operators_with_a_second_factor_too(settings):
+    settings.OPERATORS_NEED_SECOND_FACTOR = True
+    send()
+    seen = timezone.now()
+    Incident.objects.create(
+        fault=Fault.NO_SCORES, suite="s", why="the scorer's file is gone", since=seen, seen=seen, checked=seen
+    )
+    root = make_user("root")
+    root.is_staff = True
+    root.save()
+    Authenticator.objects.create(user=root, type=Authenticator.Type.TOTP, data={})
+    browser = Client()
+    browser.force_login(root)
+    forget_everything()
+    with CaptureQueriesContext(connection) as queries:
+        shown = status_page(browser)
+    assert "gone" in shown
+    assert "/srv/weights" in shown
+    assert len(queries) <= MOST_QUERIES, [query["sql"][:90] for query in queries]
 
 
 HOSTILE = [
