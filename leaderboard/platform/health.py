@@ -58,8 +58,10 @@ class Work:
     """Maximum time by which an evaluation's state has exceeded its deadline; None or negative: none has."""
     unsent_for: timedelta | None = None
     """Maximum delay of messages that are due to be sent."""
+    evaluations: int = 0
+    """Number of evaluations with unfinished shards for the site's workers."""
     shards: int = 0
-    """Number of unfinished shards for the site's workers."""
+    """Number of these shards."""
     leased: int = 0
     """Number of these that are leased."""
     since_lease: timedelta | None = None

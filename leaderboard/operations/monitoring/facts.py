@@ -151,7 +151,8 @@ _OF_SITE = f"NOT EXISTS (SELECT FROM {OwnWorkerRun._meta.db_table} own WHERE own
 """Excludes self-hosted workers, which say nothing about the site."""
 _WORK = f"""
 WITH shards AS (
-    SELECT count(*) AS open, count(*) FILTER (WHERE shard.state = %(leased)s) AS leased
+    SELECT count(DISTINCT evaluation_id) AS evaluations, count(*) AS open,
+        count(*) FILTER (WHERE shard.state = %(leased)s) AS leased
     FROM {Shard._meta.db_table} shard JOIN {Evaluation._meta.db_table} evaluation ON evaluation.id = evaluation_id
     WHERE evaluation.state = ANY(%(under_way)s) AND shard.state <> %(done)s AND {_OF_SITE}
 )
@@ -162,7 +163,7 @@ SELECT
      WHERE state = ANY(%(limited)s)),
     (SELECT statement_timestamp() - min(available_at) FROM {OutboxMessage._meta.db_table}
      WHERE sent_at IS NULL AND given_up_at IS NULL),
-    (SELECT open FROM shards), (SELECT leased FROM shards),
+    (SELECT evaluations FROM shards), (SELECT open FROM shards), (SELECT leased FROM shards),
     (SELECT statement_timestamp() - leased_at FROM {Attempt._meta.db_table} attempt
      JOIN {Shard._meta.db_table} shard ON shard.id = shard_id WHERE {_OF_SITE} ORDER BY leased_at DESC LIMIT 1),
     (SELECT coalesce(jsonb_agg(suite ORDER BY since, id), '[]') FROM {Incident._meta.db_table}
@@ -202,7 +203,7 @@ def _work() -> Work:
     }
     with connection.cursor() as cursor:
         cursor.execute(_WORK, parameters)
-        ages, late_for, unsent_for, shards, leased, since_lease, paused = cursor.fetchone()
+        ages, late_for, unsent_for, evaluations, shards, leased, since_lease, paused = cursor.fetchone()
     # Django returns JSON as text.
     ages, running = json.loads(ages), time.monotonic() - _STARTED
     return Work(
@@ -213,6 +214,7 @@ def _work() -> Work:
         intervals={name: entry["schedule"] for name, entry in settings.CELERY_BEAT_SCHEDULE.items()},
         late_for=late_for,
         unsent_for=unsent_for,
+        evaluations=evaluations,
         shards=shards,
         leased=leased,
         since_lease=since_lease,

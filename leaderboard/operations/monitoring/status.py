@@ -14,11 +14,10 @@ from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState
 from leaderboard.messages.models import Fault, Incident
 from leaderboard.operations.monitoring.facts import site_facts
 from leaderboard.platform.database import database_now
-from leaderboard.platform.health import Code, Facts, Finding, Tone, health
-from leaderboard.queue.estimates import Queue, queue_now
+from leaderboard.platform.health import Code, Facts, Finding, Tone, Work, health
+from leaderboard.queue.estimates import Queue
 from leaderboard.submissions.readiness import check_again
 
-_EMPTY = Queue(0, 0, 0)
 RECENTLY = timedelta(minutes=10)
 """Workers with a lease in this period count as active."""
 
@@ -42,7 +41,6 @@ class SiteStatus:
     facts: Facts
     findings: Sequence[Finding]
     """Problems, the worst first."""
-    queue: Queue = _EMPTY
     standing: Sequence[Standing] = ()
     workers: int = 0
     """Workers of the site that leased tasks within `RECENTLY`."""
@@ -51,6 +49,12 @@ class SiteStatus:
     """When a board was last published."""
     incidents: Sequence[Incident] = ()
     """Open faults of this installation; only operators may see the reasons."""
+
+    @property
+    def queue(self) -> Queue:
+        """The unfinished work of the site's workers; nothing if it is not known."""
+        work = self.facts.work or Work()
+        return Queue(evaluations=work.evaluations, shards=work.shards, leased=work.leased)
 
     @property
     def is_known(self) -> bool:
@@ -96,7 +100,6 @@ def site_status() -> SiteStatus:
         at=now,
         facts=facts,
         findings=findings,
-        queue=queue_now(),
         standing=[
             Standing(state, EvaluationState(state).label, number, max(0.0, longest.total_seconds()))
             for state in under_way

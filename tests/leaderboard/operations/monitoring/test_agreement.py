@@ -18,6 +18,7 @@ from leaderboard.operations.monitoring.figures import DatabaseFigures
 from leaderboard.operations.monitoring.status import site_status, verdict
 from leaderboard.operations.web.monitoring import views
 from leaderboard.platform.health import Code, Facts, Tone, Work, health, is_ready
+from leaderboard.queue.estimates import queue_now
 from leaderboard.submissions.services import mark
 from tests.k8s.chart import CHART
 from tests.leaderboard.factories import make_evaluation, make_lease
@@ -143,6 +144,8 @@ class TestThePage:
         found = site_status()
         assert {each.state: each.evaluations for each in found.standing} == {"queued": 1, "running": 1}
         assert (found.workers, found.queue.leased) == (1, 1)
+        assert found.queue == queue_now()
+        assert found.queue.evaluations == 2
         page = Client().get("/status/").content.decode()
         assert "1 active in the last ten minutes" in page
         assert json.loads(Client().get("/api/v1/status/").content)["code"] == "running"
