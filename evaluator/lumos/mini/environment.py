@@ -21,8 +21,8 @@ from evaluator.lumos.mini.groups import CLICK, MATHS, PARAGRAPHS, PICTURES, QA, 
 from evaluator.lumos.mini.scenes import IMAGE, NOTICE, OTHER, given
 from evaluator.lumos.mini.shop import run_click, run_search, score_purchase
 from evaluator.lumos.retrieval import answers
-from evaluator.lumos.retrieval.articles import VERSION as RANKING
 from evaluator.lumos.retrieval.articles import Corpus
+from evaluator.lumos.retrieval.dense import configured_retriever
 from evaluator.lumos.retrieval.environment import ANSWER, KNOWLEDGE, find_article, find_paragraphs
 from evaluator.lumos.retrieval.environment import PARAGRAPHS as PARAGRAPH_TOOL
 from evaluator.lumos.sql.environment import TOOL as SQL_TOOL
@@ -94,7 +94,11 @@ class MiniEnvironment:
         source: random source of the tasks.
         setting: profile and store of the experts.
         tasks: number of tasks of each group, which determines the number of databases.
+
+        Raises:
+            LookupError: see `configured_retriever`.
         """
+        self._retriever = configured_retriever()
         self._source = source
         self._databases = databases_for(tasks)
         self._maths = MathsEnvironment(programs=False)
@@ -107,7 +111,7 @@ class MiniEnvironment:
     def digest(self) -> str:
         parts = {"maths": self._maths.digest(), "sql": self._sql.digest(), "answers": answers.VERSION}
         return canonical_json.digest(
-            {"environment": "mini", "rules": _RULES, "draws": VERSION, "ranking": RANKING, **parts}
+            {"environment": "mini", "rules": _RULES, "draws": VERSION, "ranking": self._retriever.identity, **parts}
         )
 
     def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
@@ -126,7 +130,7 @@ class MiniEnvironment:
         return canonical_json.digest({"draws": VERSION, "world": f"{WORLD_VERSION}/{PICTURES_VERSION}"})
 
     def facts(self) -> dict[str, JsonValue]:
-        return self._experts.facts()
+        return {**self._experts.facts(), **self._retriever.facts}
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`. Calls of experts run together."""
@@ -163,7 +167,8 @@ class MiniEnvironment:
         if kind != "chronicle":
             return Refused(ActionProblem.UNKNOWN_TOOL, f"{call.tool} is not offered for this task.")
         if call.scope not in self._corpora:
-            self._corpora[call.scope] = Corpus(chronicle(source=self._source, number=int(number)).articles)
+            articles = chronicle(source=self._source, number=int(number)).articles
+            self._corpora[call.scope] = Corpus(articles, ranked=self._retriever.ranked)
         corpus = self._corpora[call.scope]
         if call.tool == KNOWLEDGE:
             return find_article(call, corpus=corpus)

@@ -14,8 +14,8 @@ from evaluator.episodes.turns.environment import Call, Outcome, Refused, TurnSco
 from evaluator.lumos.answering import Answering, NothingGiven
 from evaluator.lumos.maths.environment import MathsEnvironment
 from evaluator.lumos.retrieval import answers
-from evaluator.lumos.retrieval.articles import VERSION as RANKING
 from evaluator.lumos.retrieval.articles import Article, Corpus
+from evaluator.lumos.retrieval.dense import configured_retriever
 from evaluator.lumos.retrieval.environment import ANSWER, KNOWLEDGE, PARAGRAPHS, find_article, find_paragraphs
 from evaluator.lumos.tasks import TurnTask
 
@@ -46,7 +46,11 @@ class QuestionEnvironment:
         data: digest of the corpus's files.
         score: scoring of the benchmark.
         setting: profile and store of the experts.
+
+        Raises:
+            LookupError: see `configured_retriever`.
         """
+        self._retriever = configured_retriever()
         self._articles, self._data, self._score = articles, data, score
         self._experts = Answering(setting, given=NothingGiven())
         self._maths = MathsEnvironment(programs=False)
@@ -55,8 +59,8 @@ class QuestionEnvironment:
     def digest(self) -> str:
         return canonical_json.digest(
             {
-                "environment": "questions", "rules": _RULES, "ranking": RANKING, "answers": answers.VERSION,
-                "paragraphs": BEST, "maths": self._maths.digest(), "corpus": self._data,
+                "environment": "questions", "rules": _RULES, "ranking": self._retriever.identity,
+                "answers": answers.VERSION, "paragraphs": BEST, "maths": self._maths.digest(), "corpus": self._data,
             }
         )  # fmt: skip
 
@@ -81,7 +85,7 @@ class QuestionEnvironment:
         return self._data
 
     def facts(self) -> dict[str, JsonValue]:
-        return self._experts.facts()
+        return {**self._experts.facts(), **self._retriever.facts}
 
     def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
         """See `Environment`. Calls of experts run together."""
@@ -97,7 +101,7 @@ class QuestionEnvironment:
 
     @cached_property
     def _corpus(self) -> Corpus:
-        return Corpus(self._articles())
+        return Corpus(self._articles(), ranked=self._retriever.ranked)
 
     def _run(self, call: Call) -> Outcome:
         if call.tool == KNOWLEDGE:

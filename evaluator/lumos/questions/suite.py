@@ -50,7 +50,8 @@ _VERDICTS = (
 _KIND = Facet(name="kind", label="Type", attribute="kind", heading="Type of question", stands_alone=True)
 _ANSWER = Facet(name="verdict", label="Answer", attribute="verdict", heading="Right answer", tells_gold=True)
 _CORPUS = (
-    "Tools search a closed corpus by BM25, not the Web: {corpus}. QA is the reader of the profile, not GPT-3.5, so "
+    "Tools search a closed corpus by BM25, not the Web: {corpus}. An operator may have ParagraphRetrieve rank by "
+    "embeddings, on boards of their own. QA is the reader of the profile, not GPT-3.5, so "
     "figures are not those of LUMOS."
 )
 _HOTPOTQA = (

@@ -1,1 +1,1 @@
-"""Retrieval of articles and their paragraphs by BM25."""
+"""Retrieval of articles and their paragraphs by BM25 or by embeddings."""

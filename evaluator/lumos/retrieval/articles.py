@@ -1,15 +1,16 @@
 """A closed corpus of articles: `KnowledgeQuery` finds an article, `ParagraphRetrieve` its paragraphs for a query.
 
 Ranking is BM25 (Robertson and Zaragoza, 2009; k1 = 1.5, b = 0.75) with the library bm25s, over lower-case words without
-endings for number and tense. Ties keep the order of the corpus, so that results are deterministic.
+endings for number and tense. Ties keep the order of the corpus, so that results are deterministic. An operator may have
+paragraphs ranked by embeddings instead (`evaluator.lumos.retrieval.dense`).
 """
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evaluator.core import canonical_json
 
@@ -39,8 +40,24 @@ class Article:
     paragraphs: tuple[str, ...]
 
 
+class RankingError(Exception):
+    """Texts cannot be ranked, by no fault of the query. The message is a sentence."""
+
+
+class Ranker(Protocol):
+    """Ranks texts. Not thread-safe."""
+
+    def best(self, query: str, *, count: int) -> tuple[int, ...]:
+        """Indices of at most `count` texts, best first, without those that do not match at all.
+
+        Raises:
+            RankingError: a model cannot be loaded.
+        """
+        ...
+
+
 class Ranking:
-    """Ranks texts by BM25. Not thread-safe."""
+    """Ranks texts by BM25."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self._texts = tuple(texts)
@@ -74,13 +91,17 @@ class Ranking:
 class Corpus:
     """Articles by title. Not thread-safe."""
 
-    def __init__(self, articles: Sequence[Article]) -> None:
-        self._articles = tuple(articles)
+    def __init__(self, articles: Sequence[Article], *, ranked: Callable[[Sequence[str]], Ranker] = Ranking) -> None:
+        """Args:
+        articles: the articles.
+        ranked: the ranker of an article's paragraphs.
+        """
+        self._articles, self._ranked = tuple(articles), ranked
         self._by_title = {_plain(article.title): article for article in reversed(self._articles)}
         # The title has the weight of five mentions in the text.
         texts = [" ".join([article.title] * 5 + list(article.paragraphs)) for article in self._articles]
         self._ranking = Ranking(texts)
-        self._paragraphs: dict[str, Ranking] = {}
+        self._paragraphs: dict[str, Ranker] = {}
 
     @cached_property
     def digest(self) -> str:
@@ -103,9 +124,11 @@ class Corpus:
         return self._articles[best[0]] if best else None
 
     def paragraphs(self, *, article: Article, query: str, count: int) -> tuple[str, ...]:
-        """The paragraphs of an article that match a query best, best first; its first ones if no word occurs."""
-        ranking = self._paragraphs.setdefault(article.title, Ranking(article.paragraphs))
-        best = ranking.best(query, count=count) or tuple(range(min(count, len(article.paragraphs))))
+        """The paragraphs of an article that match a query best, best first; its first ones if none matches."""
+        if article.title not in self._paragraphs:
+            self._paragraphs[article.title] = self._ranked(article.paragraphs)
+        ranker = self._paragraphs[article.title]
+        best = ranker.best(query, count=count) or tuple(range(min(count, len(article.paragraphs))))
         return tuple(article.paragraphs[place] for place in best)
 
 

@@ -5,8 +5,8 @@ from types import MappingProxyType
 
 from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem
-from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused
-from evaluator.lumos.retrieval.articles import Article, Corpus
+from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
+from evaluator.lumos.retrieval.articles import Article, Corpus, RankingError
 from evaluator.replies.turns.actions import read_actions
 from evaluator.replies.turns.binding import BindingError, Parameter, bind_arguments
 from evaluator.replies.turns.model import TurnSyntaxError, substitute
@@ -98,7 +98,11 @@ def find_paragraphs(call: Call, *, corpus: Corpus, count: int) -> Outcome:
     if article is None:
         message = f"There is no article {knowledge[:100]!r}; {PARAGRAPHS} takes a result of {KNOWLEDGE}."
         return Refused(ActionProblem.BAD_ARGUMENTS, message)
-    return Made(("\n".join(corpus.paragraphs(article=article, query=arguments["query"], count=count)),))
+    try:
+        paragraphs = corpus.paragraphs(article=article, query=arguments["query"], count=count)
+    except RankingError as error:
+        return ToolFault(str(error))
+    return Made(("\n".join(paragraphs),))
 
 
 def text_of(article: Article) -> str:

@@ -163,7 +163,8 @@ def configured_similarity() -> Similarity:
 def _loaded(model: str, threshold: float | None) -> Similarity | Exception:
     """A model, or the error of loading it, which is cached too, so that it is not retried for every task."""
     # Imported on first use, because it loads torch.
-    from evaluator.openagi.strategies.embedding import EmbeddingError, EmbeddingSimilarity, checkpoint_folder
+    from evaluator.execution.experts.sentence_encoder import EmbeddingError
+    from evaluator.openagi.strategies.embedding import EmbeddingSimilarity, checkpoint_folder
 
     try:
         folder, source = checkpoint_folder(model)

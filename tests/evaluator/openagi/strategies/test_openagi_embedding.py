@@ -7,71 +7,23 @@ import pytest
 from evaluator.core.language_model import Completion
 from evaluator.core.planner import offered_tools
 from evaluator.core.tools.catalogues import OPENAGI
-from evaluator.openagi.strategies.embedding import EmbeddingError, EmbeddingSimilarity, checkpoint_folder
+from evaluator.execution.experts.sentence_encoder import EmbeddingError
+from evaluator.openagi.strategies.embedding import EmbeddingSimilarity, checkpoint_folder
 from evaluator.openagi.strategies.free_text import ZeroShot
 from evaluator.openagi.strategies.similarity import right_decisions
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.evaluator.openagi.strategies.openagi_tasks import read, request, task_like
+from tests.fakes import sentence_checkpoint
 from tests.fakes.constrained_model import held
+from tests.fakes.sentence_checkpoint import MEAN
 
 pytestmark = pytest.mark.full
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]")
 TOOLS = offered_tools(OPENAGI)
 WORDS = sorted({word for tool in TOOLS for word in tool.name.casefold().split()} | {"apply", "please", "weather"})
-MEAN = {"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}
-MODULES = ("Transformer", "Pooling", "Normalize")
 
 
-def save_checkpoint(folder, *, layers=2, modules=MODULES, pooling=MEAN, settings=None, prompt=None):
-    """A BERT over whole words; without layers it is a bag of words."""
-    import torch
-    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
-    from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
-
-    folder.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(0)
-    vocabulary = {word: index for index, word in enumerate((*SPECIAL, *WORDS))}
-    tokenizer = Tokenizer(models.WordLevel(vocab=vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    names = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **names).save_pretrained(folder)
-    config = BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=64,
-        num_hidden_layers=layers,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-    )
-    model = BertModel(config)
-    torch.nn.init.normal_(model.embeddings.word_embeddings.weight)
-    with torch.no_grad():
-        model.embeddings.word_embeddings.weight[: len(SPECIAL)] = 0
-    torch.nn.init.zeros_(model.embeddings.position_embeddings.weight)
-    torch.nn.init.zeros_(model.embeddings.token_type_embeddings.weight)
-    model.save_pretrained(folder)
-    paths = {"Transformer": "", "Pooling": "1_Pooling"}
-    rows = [
-        {
-            "idx": index,
-            "name": str(index),
-            "path": paths.get(kind, f"{index}_{kind}"),
-            "type": f"sentence_transformers.models.{kind}",
-        }
-        for index, kind in enumerate(modules)
-    ]
-    write(folder / "modules.json", rows)
-    write(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": 64, **pooling})
-    write(folder / "sentence_bert_config.json", settings or {"max_seq_length": 16, "do_lower_case": False})
-    write(folder / "config_sentence_transformers.json", {"prompts": {}, "default_prompt_name": prompt})
-    return folder
-
-
-def write(path, value):
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(json.dumps(value))
+def save_checkpoint(folder, **layout):
+    return sentence_checkpoint.save_checkpoint(folder, words=WORDS, **layout)
 
 
 def cosines(similarity, line):
