@@ -54,7 +54,16 @@ def test_a_transition_that_the_table_lacks_is_refused():
 
 
 def test_every_reason_is_a_sentence():
-    facts = {"detail": "so.", "count": 1, "total": 2, "days": 3, "hours": 4, "who": "its owner", "seconds": 15}
+    facts = {
+        "detail": "so.",
+        "count": 1,
+        "total": 2,
+        "days": 3,
+        "hours": 4,
+        "who": "its owner",
+        "seconds": 15,
+        "profile": "paper",
+    }
     texts = [sentence(reason, **facts) for reason in EvaluationReason]
     assert [text for text in texts if text[0].islower() or not text.endswith(".") or "{" in text] == []
 
