@@ -1,7 +1,7 @@
 """Leases of runs to workers.
 
-A run waits until an operator's worker finds no shard to lease, or for `PATIENCE_SECONDS`. Whoever has the fewest runs
-at work is next, then whoever was served the longest ago.
+A run gives way to shards for `PATIENCE_SECONDS`; after that, operators' workers take runs and shards in turn. The asker
+with the fewest running runs is next, then the one who was served the longest ago.
 """
 
 from collections.abc import Mapping, Sequence

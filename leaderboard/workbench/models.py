@@ -22,7 +22,7 @@ UNFINISHED = (RunState.WAITING, RunState.RUNNING)
 
 
 class Run(models.Model):
-    """One request, asked once. Whoever knows its address may read it."""
+    """One request, asked once. Everybody who knows its address may read it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(

@@ -126,7 +126,7 @@ def _sentence(run: Run, *, seen: int, steps: int) -> str:
         before, usual = place_of(run), usual_seconds()
         words = "It is next." if not before else f"{before} {'run is' if before == 1 else 'runs are'} before it."
         lately = "" if usual is None else f" A run took {max(1, round(usual))} s lately."
-        return f"It waits for a worker; evaluations go first. {words}{lately}"
+        return f"It waits for a worker. {words}{lately}"
     if run.state == RunState.RUNNING:
         if not steps:
             return "The planner is being asked."
