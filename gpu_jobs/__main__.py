@@ -45,6 +45,7 @@ from gpu_jobs.client import ApiClient
 from gpu_jobs.doctor_reports import deliver_doctor_report
 from gpu_jobs.enrolment_tokens import TokenFile
 from gpu_jobs.exits import Exit
+from gpu_jobs.gpu_memory import gpu_memory_bytes
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.launchers.base import handle_of
 from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS, formatter, process_named
@@ -185,7 +186,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"--store: {error}.\n")
         return Exit.MISCONFIGURED
     token = secrets.token or TokenFile(options.token_file)
-    client = ApiClient(url=options.url, token=token, suites=options.suites, evaluation=options.evaluation)
+    client = ApiClient(
+        url=options.url, token=token, suites=options.suites, evaluation=options.evaluation,
+        gpu_memory_bytes=gpu_memory_bytes(device=options.device, environment=os.environ),
+    )  # fmt: skip
     if options.doctor_report is not None:
         return deliver_doctor_report(options.doctor_report, client=client, worker=options.name)
     threading.Thread(target=report_confinement, name="confinement", daemon=True).start()

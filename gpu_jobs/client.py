@@ -144,6 +144,7 @@ class ApiClient:
         token: str | TokenSource,
         suites: Sequence[str] | None = None,
         evaluation: UUID | None = None,
+        gpu_memory_bytes: int | None = None,
         patience_seconds: float = 300.0,
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -154,6 +155,8 @@ class ApiClient:
         token: the worker's enrolment token or its source, which opens sessions when needed.
         suites: restricts sessions to these suites; None: all that the enrolment covers.
         evaluation: restricts sessions to this evaluation; None: all that the enrolment covers.
+        gpu_memory_bytes: memory of the worker's GPU, which the site compares with the sizes of submitted models; None:
+            unknown.
         patience_seconds: how long a call is retried before it fails.
         transport: for tests.
         sleep: for tests.
@@ -162,7 +165,9 @@ class ApiClient:
         self._tokens: TokenSource = StaticToken(token) if isinstance(token, str) else token
         self._token = ""
         """The enrolment token of the last session."""
-        self._bounds = SessionRequest(suites=None if suites is None else tuple(suites), evaluation=evaluation)
+        self._bounds = SessionRequest(
+            suites=None if suites is None else tuple(suites), evaluation=evaluation, gpu_memory_bytes=gpu_memory_bytes
+        )
         self._session: _Session | None = None
         self._patience = patience_seconds
         self._sleep = sleep

@@ -232,12 +232,14 @@ SESSION_HEADER = "X-Worker-Token"
 
 
 class SessionRequest(Message):
-    """Restrictions of a new session, within what the enrolment covers; null: no restriction."""
+    """A new session: its restrictions, within what the enrolment covers (null: none), and the worker's GPU."""
 
     suites: Annotated[tuple[Slug, ...], Field(max_length=100)] | None = None
     """Lease only tasks of these suites."""
     evaluation: UUID | None = None
     """Lease only tasks of this evaluation."""
+    gpu_memory_bytes: Annotated[int, Field(gt=0, le=2**50)] | None = None
+    """Memory of the GPU that loads the worker's models; null: unknown, or there is none."""
 
 
 class Session(Message):

@@ -210,3 +210,19 @@ class CheckpointUpload(models.Model):
 
     def __str__(self) -> str:
         return f"{self.architecture} {self.digest[:12]}"
+
+
+class WorkerGpu(models.Model):
+    """A size of GPUs, or MIG slices, that workers of the site's operators have."""
+
+    memory_bytes = models.BigIntegerField(unique=True)
+    seen_at = models.DateTimeField()
+    """When a worker last reported one, by the database's clock."""
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=models.Q(memory_bytes__gt=0), name="a_worker_gpu_has_memory"),
+        ]
+
+    def __str__(self) -> str:
+        return f"GPU of {self.memory_bytes} bytes"

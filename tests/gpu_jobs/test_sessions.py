@@ -34,10 +34,10 @@ def run(api: FakeApi, runner: FakeRunner | None = None, **options) -> int:
 
 def test_one_session_serves_many_leases_and_is_bound_to_what_the_worker_takes():
     api = FakeApi(LEASE, {**LEASE, "attempt": "a2"})
-    client = client_of(api, suites=["openagi"], evaluation=EVALUATION)
+    client = client_of(api, suites=["openagi"], evaluation=EVALUATION, gpu_memory_bytes=2**35)
     assert [client.lease(request(number)).lease.attempt for number in range(2)] == ["a1", "a2"]
     assert api.session not in repr(client._session)
-    assert api.opened == [{"suites": ["openagi"], "evaluation": str(EVALUATION)}]
+    assert api.opened == [{"suites": ["openagi"], "evaluation": str(EVALUATION), "gpu_memory_bytes": 2**35}]
 
 
 def test_a_session_is_renewed_before_it_ends():

@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import Any
 
 from django import forms
-from django.conf import settings
 
 from evaluator.core.language_model import Ability
 from evaluator.planners.strategies.registry import StrategyEntry, strategies
 from leaderboard.planners.data import Errors
+from leaderboard.planners.gpu_memory import workers_memory_bytes
 from leaderboard.platform.fields import Choice, Members, Text
 
 MEMORY_FACTOR = 1.3
@@ -141,10 +141,10 @@ def check_understanding(*, strategy: str, suites: Sequence[str]) -> Errors:
 
 def too_large(*, what: str, weights_bytes: int) -> str:
     """Why a model does not fit into the workers' GPU, as a sentence; empty if it does."""
-    needed, there = weights_bytes * MEMORY_FACTOR / _GIGABYTE, settings.GPU_MEMORY_GB
+    needed, there = weights_bytes * MEMORY_FACTOR, workers_memory_bytes()
     if needed <= there:
         return ""
     return (
         f"{what} is too large: its weights have {weights_bytes / _GIGABYTE:.1f} GB, so that it needs about "
-        f"{needed:.1f} GB of GPU memory, and the workers here have {there} GB."
+        f"{needed / _GIGABYTE:.1f} GB of GPU memory, and the workers here have {there / _GIGABYTE:.3g} GB."
     )

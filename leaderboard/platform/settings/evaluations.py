@@ -154,8 +154,8 @@ MAX_LOG_CHARACTERS = env.integer("PLANARENA_MAX_LOG_CHARACTERS", default=256 * 1
 """Maximum length of an attempt's log; the rest is dropped with a note."""
 HUB_URL = (env.text("HF_ENDPOINT") or "https://huggingface.co").rstrip("/")
 """The model hub of submitted language models. Workers download from it too, with the same `HF_ENDPOINT`."""
-GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=24, least=1)
-"""Memory of a worker's GPU, into which submitted language models must fit."""
+GPU_MEMORY_GB = env.integer("PLANARENA_GPU_MEMORY_GB", default=0)
+"""Memory of a worker's GPU, into which submitted language models must fit; 0: as the operators' workers report it."""
 MAX_CHECKPOINT_BYTES = env.size("PLANARENA_MAX_CHECKPOINT") or 4 * 1024**3
 """Maximum size of a checkpoint's zip file; unpacked it may be twice as large."""
 UNUSED_CHECKPOINTS = 5

@@ -15,6 +15,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from gpu_jobs.contract import Session
+from leaderboard.planners.gpu_memory import note_worker_gpu
 from leaderboard.platform.compiled_queries import CompiledQuery
 from leaderboard.queue.leasing.next_shard import hash_token
 from leaderboard.queue.models import WorkerSession
@@ -35,13 +36,20 @@ _OVER = "This session is unknown or has ended: open another one at POST worker/s
 _NOT_COVERED = "The enrolment token covers {covered} only."
 
 
-def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: Sequence[str] | None = None) -> Session:
+def open_session(
+    *,
+    enrolment: str,
+    evaluation_id: UUID | None = None,
+    suites: Sequence[str] | None = None,
+    gpu_memory_bytes: int | None = None,
+) -> Session:
     """Open a session, restricted to what the enrolment covers and what the worker requests.
 
     Args:
         enrolment: the enrolment token.
         evaluation_id: the only requested evaluation; None: no restriction.
         suites: slugs of the only requested suites; None: no restriction.
+        gpu_memory_bytes: of the GPU that loads the worker's models, which counts if an operator runs it; None: unknown.
 
     Raises:
         CredentialRefusedError: the token opens no session, or none for this evaluation or these suites.
@@ -74,6 +82,8 @@ def open_session(*, enrolment: str, evaluation_id: UUID | None = None, suites: S
         oldest_kept = own.values_list("pk", flat=True)[_MOST_OF_A_USER - 1 : _MOST_OF_A_USER].first()
         if oldest_kept is not None:
             own.filter(pk__lt=oldest_kept).delete()
+    elif gpu_memory_bytes is not None:
+        note_worker_gpu(gpu_memory_bytes)
     return Session(token=text, expires_in=valid.total_seconds())
 
 

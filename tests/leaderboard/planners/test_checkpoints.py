@@ -10,6 +10,7 @@ from django.test import Client
 
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.planners import checkpoints
+from leaderboard.planners.gpu_memory import note_worker_gpu
 from leaderboard.planners.models import CheckpointUpload, Planner
 from leaderboard.planners.tasks import remove_unused_checkpoints
 from leaderboard.queue.leasing import leases
@@ -85,8 +86,8 @@ class TestUploading:
         settings.MAX_CHECKPOINT_BYTES = len(zipped())
         assert upload(ada).status_code == 201
 
-    def test_what_does_not_fit_into_the_gpu_says_so(self, ada, settings):
-        settings.GPU_MEMORY_GB = 0
+    def test_what_does_not_fit_into_the_gpu_says_so(self, ada):
+        note_worker_gpu(1)
         assert "is too large" in upload(ada).json()["errors"]["file"][0]
 
     def test_only_so_many_wait_to_be_submitted(self, ada, suite, settings):

@@ -156,5 +156,8 @@ class SessionView(APIView):
     @extend_schema(operation_id="worker_session", request=SessionRequest, responses={201: Session})
     def post(self, request: Request) -> HttpResponse:
         message = validated(SessionRequest, request.data)
-        session = open_session(enrolment=str(request.auth), evaluation_id=message.evaluation, suites=message.suites)
+        session = open_session(
+            enrolment=str(request.auth), evaluation_id=message.evaluation, suites=message.suites,
+            gpu_memory_bytes=message.gpu_memory_bytes,
+        )  # fmt: skip
         return answer(session, code=status.HTTP_201_CREATED)

@@ -29,7 +29,7 @@ _RECORD_OF_WORKER = {
 }  # fmt: skip
 _LOG = {"first": 0, "lines": [{"at": 1772366400.0, "level": "INFO", "text": "task 14: scored 0.7100"}]}
 _EXAMPLES: dict[str, Any] = {
-    "WorkerSessionRequest": {"suites": [EXAMPLE_SUITE], "evaluation": None},
+    "WorkerSessionRequest": {"suites": [EXAMPLE_SUITE], "evaluation": None, "gpu_memory_bytes": 85_024_112_640},
     "WorkerSession": {"token": "pas_" + "q" * 43, "expires_in": 3600.0},
     "WorkerLeaseRequest": _LEASE_REQUEST,
     "WorkerLease": _LEASE,
