@@ -39,6 +39,8 @@ from evaluator.network.egress_policy import EgressPolicyError, egress_policy
 from evaluator.sandbox.programs.support import support
 from evaluator.sandbox.programs.worker import WorkerError
 from evaluator.scoring.arbiters.base import KEY_VARIABLE, ArbiterError, arbiter_from
+from evaluator.scoring.rating import KEY_VARIABLE as RATER_KEY
+from evaluator.scoring.rating import RaterError, configured_rater
 from gpu_jobs.agents import AgentTurns
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
@@ -166,7 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         configure_logging(secrets=secrets.values())
         egress_policy()
         arbiter = arbiter_from(os.environ)
-    except (LogFormatError, SecretsError, EgressPolicyError, ArbiterError) as error:
+        configured_rater()
+    except (LogFormatError, SecretsError, EgressPolicyError, ArbiterError, RaterError) as error:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
     if not secrets.token and options.token_file is None:
@@ -198,6 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         store=store, device=options.device, memory_budget=options.memory_budget, checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
         arbiter=arbiter, arbiter_key=secrets.variables.get(KEY_VARIABLE, ""),
+        rater_key=secrets.variables.get(RATER_KEY, ""),
         agents=lambda lease: AgentTurns(client=client, lease=lease),
     )  # fmt: skip
     worker = Worker(

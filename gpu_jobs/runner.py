@@ -94,6 +94,7 @@ class EvaluatorRunner:
         opener: ModelOpener | None = None,
         arbiter: ArbiterName | None = None,
         arbiter_key: str = "",
+        rater_key: str = "",
         agents: Callable[[Lease], AgentTurns] | None = None,
     ) -> None:
         """Args:
@@ -106,6 +107,7 @@ class EvaluatorRunner:
         opener: loads language models; None: in this machine's sandbox.
         arbiter: decides what the rules of judges leave undecided; must be the site's.
         arbiter_key: API key of a chat arbiter.
+        rater_key: API key of the rater of optional columns (`evaluator.scoring.rating`).
         agents: returns the agent of a lease; None: leases of agents are refused.
         """
         self.store = store
@@ -113,6 +115,7 @@ class EvaluatorRunner:
         self._memory_budget = memory_budget
         self._arbiter = arbiter
         self._arbiter_key = arbiter_key
+        self._rater_key = rater_key
         self._agents = agents
         self.phase = CurrentPhase()
         self._models = LanguageModels(
@@ -123,9 +126,18 @@ class EvaluatorRunner:
         """With its suite and profile."""
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
+        evaluator = _perturbed(self._evaluator(lease), lease=lease)
+        records = self._measured(lease, evaluator=evaluator)
+        # Further runs and perturbed requests measure the planner's noise: they need no ratings, which cost money.
+        if lease.repetition == 1 and not lease.perturbation:
+            from evaluator.scoring.rating import with_ratings
+
+            records = with_ratings(records, suite=evaluator.suite, api_key=self._rater_key)
+        yield from records
+
+    def _measured(self, lease: HeldLease, *, evaluator: "Evaluator") -> Iterator[ResultRecord]:
         from evaluator.core.planner import reseeded
 
-        evaluator = _perturbed(self._evaluator(lease), lease=lease)
         if isinstance(lease.planner, AgentPlanner):
             if self._agents is None:
                 raise LeaseRefusedError("this worker does not support agents.")

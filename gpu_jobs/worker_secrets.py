@@ -30,8 +30,9 @@ _PROXIES = (
     "PLANARENA_EGRESS_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 )  # fmt: skip
 """May contain credentials; libraries read them from the environment only."""
-_ARBITER = ("PLANARENA_ARBITER_KEY",)
-"""API key of the arbiter that decides what the rules of a judge leave undecided."""
+_ARBITER = ("PLANARENA_ARBITER_KEY", "PLANARENA_RATER_KEY")
+"""API keys of the arbiter that decides what the rules of a judge leave undecided, and of the rater of optional
+columns."""
 _TRACES = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 """Credentials for the collector of traces."""
 _READ_BY_LIBRARIES = (*_PROXIES, *_ARBITER, *_TRACES)
@@ -62,7 +63,7 @@ class WorkerSecrets:
     """The enrolment token; empty if there is none."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Variables that libraries read from the environment: credentials of the store, proxies, headers for the collector
-    of traces; and the key of the arbiter."""
+    of traces; and the keys of arbiter and rater."""
 
     def values(self) -> list[str]:
         """All secrets, for redaction."""
@@ -99,8 +100,8 @@ def secrets_in(environment: Mapping[str, str], *, token_variable: str = TOKEN) -
 
 
 def proxies_in(environment: Mapping[str, str]) -> WorkerSecrets:
-    """The site's secrets for a worker on the same machine: proxies, the key of the arbiter, and headers for the
-    collector of traces. Its store is a folder and needs no credentials."""
+    """The site's secrets for a worker on the same machine: proxies, the keys of arbiter and rater, and headers for
+    the collector of traces. Its store is a folder and needs no credentials."""
     return WorkerSecrets(variables={name: environment[name] for name in _READ_BY_LIBRARIES if environment.get(name)})
 
 

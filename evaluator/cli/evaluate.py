@@ -35,10 +35,13 @@ from evaluator.scoring.arbiters.options import (
     ArbiterOption,
     KeyEnvOption,
     ThresholdOption,
+    key_in,
 )
 from evaluator.scoring.causes.command import causes_document, print_causes
 from evaluator.scoring.metrics.statistics import ends_in_words
 from evaluator.scoring.metrics.undecided import decider_lines, range_text, ranged, undecided_words
+from evaluator.scoring.rating import KEY_VARIABLE as RATER_KEY
+from evaluator.scoring.rating import with_ratings
 from evaluator.scoring.readability import Reading, keys_of
 
 if TYPE_CHECKING:
@@ -245,7 +248,8 @@ def _document(
         with view:
             for _ in records:
                 view.task_completed()
-            for record in evaluator.run(planner=planner, tasks=[key for key in keys if key not in left_out]):
+            measured = evaluator.run(planner=planner, tasks=[key for key in keys if key not in left_out])
+            for record in with_ratings(measured, suite=evaluator.suite, api_key=key_in(RATER_KEY)):
                 records.append(record)
                 view.task_completed()
     except KeyboardInterrupt:

@@ -1,6 +1,5 @@
 """The command `planarena judge-plans`: GPT-Score of the plans in a file."""
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -8,17 +7,15 @@ from typing import Annotated
 
 import typer
 
-from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.options import JsonFlag
 from evaluator.core.commands.usage import PlansArgument, chosen_suite, log, out, plans_of, print_json
-from evaluator.core.suites.base import Suite
 from evaluator.scoring.metrics.judge import (
-    Case,
     EndpointJudge,
     JudgedPlan,
     JudgeError,
     JudgeSettings,
+    case_of,
     judge_plan,
     summarise_votes,
 )
@@ -39,7 +36,10 @@ def judge_plans(
     plans = plans_of(file, suite=chosen).plans
     try:
         judged = {
-            key: judge_plan(judge=judge, case=_case(suite=chosen, task=key, plan=entry.plan))
+            key: judge_plan(
+                judge=judge,
+                case=case_of(request=chosen.task(key).text, tools=chosen.catalogue.tools.values(), plan=entry.plan),
+            )
             for key, entry in plans.items()
         }
     except JudgeError as error:
@@ -61,13 +61,3 @@ def _print_votes(*, settings: JudgeSettings, judged: Mapping[str, JudgedPlan], a
     agreement = "not defined" if alpha is None else f"{alpha:.2f}"
     out.print(f"GPT-Score {mean} by {settings.model}; Krippendorff's alpha {agreement}", highlight=False)
     out.print(f"{summary.unscored} plans without a score; {summary.unparsable} answers were no vote", highlight=False)
-
-
-def _case(*, suite: Suite, task: str, plan: JsonValue) -> Case:
-    signatures = [
-        f"{tool.name}({', '.join(f'{name}: {kind}' for name, kind in tool.inputs.items())})"
-        f" -> {', '.join(f'{name}: {kind}' for name, kind in tool.outputs.items())}"
-        for tool in suite.catalogue.tools.values()
-    ]
-    text = plan if isinstance(plan, str) else json.dumps(plan, ensure_ascii=False)
-    return Case(instruction=suite.task(task).text, tools=signatures, plan=text)

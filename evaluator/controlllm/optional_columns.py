@@ -5,8 +5,12 @@ from dataclasses import replace
 from functools import partial
 
 from evaluator.controlllm.toolbench.tasks import ToolTask
+from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import ResultRecord
-from evaluator.core.suites.base import Column, IntervalMethod, Measured, Suite, Task
+from evaluator.core.suites.base import Column, IntervalMethod, Measured, Rated, Suite, Task
+from evaluator.core.tools.catalogues import CONTROLLLM
+from evaluator.scoring.metrics.judge import PROMPT_VERSION, SYSTEM_PROMPT, case_of, material_of, mean_vote, parse_vote
+from evaluator.scoring.rating import cut, with_rated_column
 
 DEACC = Column(
     key="DeAcc",
@@ -17,7 +21,31 @@ DEACC = Column(
     title="Right decomposition",
     is_optional=True,
 )
-COLUMNS = (DEACC,)
+LOWEST, HIGHEST = 1.0, 10.0
+
+
+def _rated_plan(task: Task, record: ResultRecord) -> Mapping[str, JsonValue] | Measured:
+    plan = record.plan if record.plan is not None else record.plan_received
+    if plan is None:
+        return Measured(value=LOWEST, why="There is no plan to rate, which counts as the lowest rating.")
+    case = case_of(request=task.text, tools=CONTROLLLM.tools.values(), plan=plan)
+    return material_of(replace(case, plan=cut(case.plan)))
+
+
+GPT_SCORE = Rated(
+    column=Column(
+        key="GPT", label="GPT-Score", title="GPT-Score", indicator=True, is_optional=True, low=LOWEST, high=HIGHEST,
+        description="Mean rating of the plan by a language model, from 1 to 10.",
+    ),
+    prompt=PROMPT_VERSION,
+    system=SYSTEM_PROMPT,
+    temperature=0.7,
+    most_tokens=400,
+    material=_rated_plan,
+    vote_in=parse_vote,
+    value_of=mean_vote,
+)  # fmt: skip
+"""ControlLLM, appendix 2.3, of every suite of whole plans."""
 
 
 def with_optional_columns(build: Callable[[], Suite]) -> Callable[[], Suite]:
@@ -27,7 +55,7 @@ def with_optional_columns(build: Callable[[], Suite]) -> Callable[[], Suite]:
 
 def _with_columns(build: Callable[[], Suite]) -> Suite:
     suite = build()
-    return replace(suite, metrics=(*suite.metrics, *COLUMNS), measures=measures)
+    return with_rated_column(replace(suite, metrics=(*suite.metrics, DEACC), measures=measures), rated=GPT_SCORE)
 
 
 def measures(task: Task, record: ResultRecord) -> Mapping[str, Measured]:

@@ -24,6 +24,7 @@ Two rules compare the samples of one plan (`Rule`):
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -233,15 +234,17 @@ def most_differing(samples: int) -> int:
     return most
 
 
-def measured(*, record: ResultRecord, ranked_by: str) -> Measured:
+def measured(*, record: ResultRecord, ranked_by: str, optional: AbstractSet[str] = frozenset()) -> Measured:
     """The comparable part of a stored record.
 
     Args:
         record: of a task that was `scored` or ended as `planner_fault`.
         ranked_by: key of the suite's primary metric, which judged suites take from the indicators.
+        optional: keys of optional columns, which are not compared: a rater is no rule, and none of them ranks.
     """
     scored = record.outcome is Outcome.SCORED
     by_sample = indicators_of_samples(record) if scored else {}
+    left_out = {*by_sample, *optional}
     # A task at fault scores 0, whatever the scores of its samples.
     samples = record.samples if scored else []
     return Measured(
@@ -250,7 +253,7 @@ def measured(*, record: ResultRecord, ranked_by: str) -> Measured:
         score=float(record.indicators.get(ranked_by, record.score or 0.0)),
         samples=tuple(sample.score or 0.0 for sample in samples),
         plan=record.plan,
-        indicators={name: value for name, value in record.indicators.items() if name not in by_sample},
+        indicators={name: value for name, value in record.indicators.items() if name not in left_out},
         by_sample=by_sample,
         steps=tuple({step.step: step for step in sample.steps} for sample in samples),
     )

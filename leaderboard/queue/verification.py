@@ -314,10 +314,11 @@ def _measured(*, evaluation: Evaluation, tasks: Sequence[str]) -> dict[str, comp
     """The stored records of these tasks; tasks without a record are left out."""
     store = server_store(split=evaluation.split)
     ranked_by = primary_metric(evaluation.suite)["key"]
+    optional = frozenset(column.key for column in evaluation.suite.columns if column.is_optional)
     rows = TaskResult.objects.filter(evaluation=evaluation, task__key__in=tasks, outcome__in=list(_COMPARABLE))
     results = {}
     for task, digest in rows.values_list("task__key", "record_digest"):
         record = read_record(store=store, digest=digest)
         if record is not None:
-            results[task] = comparing.measured(record=record, ranked_by=ranked_by)
+            results[task] = comparing.measured(record=record, ranked_by=ranked_by, optional=optional)
     return results

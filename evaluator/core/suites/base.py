@@ -172,6 +172,26 @@ class Measured:
     """The reason as a sentence."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """An optional column that a language model rates by votes (`evaluator.scoring.rating`)."""
+
+    column: Column
+    """Its key gets the digest of the rater's identity where it becomes a column of a suite."""
+    prompt: str
+    """Name and version of the system prompt."""
+    system: str
+    """The system prompt, which asks for one vote on quoted material."""
+    temperature: float
+    most_tokens: int
+    material: "Callable[[Task, ResultRecord], Mapping[str, JsonValue] | Measured]"
+    """What a vote is about, or the value of results that need no vote."""
+    vote_in: Callable[[str], float | None]
+    """The vote in an answer, in the column's range; None for malformed answers."""
+    value_of: Callable[[Sequence[float | None]], float | None]
+    """The value of all votes; None if too few are valid or none prevails."""
+
+
 class Panel(StrEnum):
     """What the site can draw of a result."""
 
@@ -411,6 +431,9 @@ class Suite:
     )
     """Values of optional columns, by key, that follow from the finished record of a task, whatever its outcome; columns
     that the record does not measure are absent. None: no column is measured so."""
+    rated: Rated | None = field(default=None, compare=False, repr=False)
+    """The optional column that the installation's rater fills after an evaluation measured a task. None: there is no
+    rater, or it has nothing to rate."""
     right_plans: "Callable[[Task, ResultRecord, Plan], RightPlans] | None" = field(
         default=None, compare=False, repr=False
     )

@@ -167,6 +167,7 @@ def _suite(build: Callable[[], Suite], *, slug: str) -> Suite:
         # Nothing measures optional columns in turns.
         metrics=(*(_over_samples(column) for column in whole.metrics if not column.is_optional), *_EPISODES),
         measures=None,
+        rated=None,
         panels=(Panel.TRANSCRIPT, *whole.panels),
         scoring=f"{whole.scoring} {_SCORING}".strip(),
         named_inputs=True,

@@ -13,6 +13,7 @@ from evaluator.core.tools.types import Catalogue, ResourceType
 from evaluator.episodes.base import Setting
 from evaluator.lumos.maths.suite import TOOLS as MATHS_TOOLS
 from evaluator.lumos.mounted import Mounted, digest_of
+from evaluator.lumos.questions.accuracy import ANSWER_ACCURACY
 from evaluator.lumos.questions.environment import BEST, CALCULATOR, QuestionEnvironment, score_verdict, score_words
 from evaluator.lumos.questions.source import (
     DISTRACTORS,
@@ -30,6 +31,7 @@ from evaluator.lumos.questions.source import (
 from evaluator.lumos.retrieval.articles import Article
 from evaluator.lumos.retrieval.environment import retrieval_tools
 from evaluator.lumos.tasks import EPISODES, GoldTurn, TurnTask, mean, plan_of_turns, share, solved
+from evaluator.scoring.rating import with_rated_column
 
 VERSION = "1"
 _TOOLS = (*retrieval_tools(paragraphs=BEST), MATHS_TOOLS[CALCULATOR])
@@ -70,14 +72,14 @@ def hotpotqa_suite() -> Suite:
     """All 7,405 questions of the development split.
 
     Raises:
-        LookupError: files are missing or have another form.
+        LookupError: files are missing or have another form, or the rater's name is invalid.
     """
     questions = _questions(HOTPOTQA, mounted=DISTRACTORS)
     supporting = _distractors().supporting
     lacking = [question.text for question in questions if question.text not in supporting]
     if lacking:
         raise LookupError(f"{_path(DISTRACTORS)} lacks {len(lacking)} of the questions, for example {lacking[0]!r}")
-    return _suite(
+    suite = _suite(
         slug="hotpotqa", title="HotpotQA", columns=_WORDS, scoring=_HOTPOTQA, facets=(_KIND,), splits=("dev",),
         description="Questions that need two articles, answered from the paragraphs of the distractor setting.",
         tasks=tuple(
@@ -85,6 +87,7 @@ def hotpotqa_suite() -> Suite:
             for number, question in enumerate(questions)
         ),
     )  # fmt: skip
+    return with_rated_column(suite, rated=ANSWER_ACCURACY)
 
 
 def strategyqa_suite() -> Suite:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.tools.types import Tool
 from evaluator.network.secret_header import HIDDEN
 from evaluator.network.transient import (
     Backoff,
@@ -94,6 +95,17 @@ class Case:
     """The plan as JSON, or the unmodified answer if it could not be parsed."""
 
 
+def case_of(*, request: str, tools: Iterable[Tool], plan: JsonValue) -> Case:
+    """The judge's view of a plan, as `plan/1` or as the planner wrote it."""
+    signatures = [
+        f"{tool.name}({', '.join(f'{name}: {kind}' for name, kind in tool.inputs.items())})"
+        f" -> {', '.join(f'{name}: {kind}' for name, kind in tool.outputs.items())}"
+        for tool in tools
+    ]
+    text = plan if isinstance(plan, str) else json.dumps(plan, ensure_ascii=False)
+    return Case(instruction=request, tools=signatures, plan=text)
+
+
 class Judge(Protocol):
     """Rates plans."""
 
@@ -115,9 +127,14 @@ class JudgedPlan:
 
     @property
     def score(self) -> float | None:
-        """Mean of the votes, from 1 to 10, or None if there are fewer than two."""
-        valid = [vote for vote in self.votes if vote is not None]
-        return sum(valid) / len(valid) if len(valid) >= LEAST_VOTES else None
+        """See `mean_vote`."""
+        return mean_vote(self.votes)
+
+
+def mean_vote(votes: Iterable[float | None]) -> float | None:
+    """Mean of the votes, from 1 to 10, or None if there are fewer than two."""
+    valid = [vote for vote in votes if vote is not None]
+    return sum(valid) / len(valid) if len(valid) >= LEAST_VOTES else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +176,19 @@ def summarise_votes(judged: Iterable[JudgedPlan]) -> JudgeSummary:
 
 def prompt(case: Case) -> list[dict[str, str]]:
     """The conversation that asks for one vote. The case is JSON, so that it cannot escape its quotation marks."""
-    material = {"request": case.instruction, "tools": list(case.tools), "plan": case.plan}
+    return conversation(system=SYSTEM_PROMPT, material=material_of(case))
+
+
+def material_of(case: Case) -> dict[str, JsonValue]:
+    """The material of a vote."""
+    return {"request": case.instruction, "tools": list(case.tools), "plan": case.plan}
+
+
+def conversation(*, system: str, material: Mapping[str, JsonValue]) -> list[dict[str, str]]:
+    """The messages that ask for one vote on quoted material. It is JSON, so that no text can escape its quotation
+    marks."""
     return [
-        {"role": "system", "content": SYSTEM_PROMPT},
+        {"role": "system", "content": system},
         {"role": "user", "content": json.dumps(material, ensure_ascii=False, indent=1)},
     ]
 

@@ -243,7 +243,7 @@ def seconds_in_words(seconds: float | None) -> str:
 
 def _why_missing(metric: Mapping[str, Any]) -> str:
     if metric.get("is_optional"):
-        return "Not measured for this planner"
+        return "Not measured: this planner has nothing to measure, or no rater was set up or reached when it ran"
     what = f"the metric {metric['label']}"
     if metric.get("weights"):
         what = f"one of the metrics {', '.join(metric['weights'])}"

@@ -9,6 +9,7 @@ from evaluator.core.signatures.envelope import KeyFormatError
 from evaluator.execution.experts.signed_locks import trusted_keys
 from evaluator.network.egress_policy import EgressPolicyError, egress_policy
 from evaluator.scoring.arbiters.base import ArbiterError, arbiter_from
+from evaluator.scoring.rating import RaterError, configured_rater
 from gpu_jobs.launchers.pools import VARIABLE, PoolsError, pools_from
 from leaderboard.platform.environment import is_contact, origin_of, upload_folder
 from leaderboard.platform.settings.base import DATA_DIR, DEMO, STORE_ORIGIN, STORE_URL, env, keys
@@ -33,7 +34,8 @@ except KeyFormatError as error:
 try:
     ARBITER = arbiter_from(os.environ)
     """Settles pairs that rules and network of the judges leave undecided, or None. Workers must use the same one."""
-except ArbiterError as error:
+    configured_rater()
+except (ArbiterError, RaterError) as error:
     raise ImproperlyConfigured(f"{error}.") from None
 try:
     WORKER_POOLS = pools_from(env.text(VARIABLE))

@@ -107,6 +107,11 @@ def test_what_follows_from_the_samples_is_compared_sample_by_sample():
     assert measured(record=fault, ranked_by="overall").by_sample == {}
 
 
+def test_optional_columns_are_not_compared():
+    record = make_record("0", suite="toolmini").model_copy(update={"indicators": {"exact": 1.0, "GPT_0": 7.0}})
+    assert measured(record=record, ranked_by="overall", optional={"GPT_0"}).indicators == {"exact": 1.0}
+
+
 def test_samples_of_a_task_at_fault_say_nothing():
     partly = SampleResult(index=0, score=0.9, inputs={}, reference=None, answer=None, steps=[])
     record = make_record("0", suite="openagi", outcome=Outcome.PLANNER_FAULT, score=0.0)

@@ -155,17 +155,21 @@ def further_figures(
     *, suite: Suite, indicators: Mapping[str, float], explanations: Mapping[str, str]
 ) -> tuple[tuple[str, str, str], ...]:
     """Titles, values and reasons, if known, of the indicators that are not marks of a task, in the order of the suite's
-    columns."""
+    columns. An optional column without a value has a dash if it is known why."""
 
     def figure(column: Column) -> str:
-        value = indicators[column.key]
+        value = indicators.get(column.key)
+        if value is None:
+            return "\N{EN DASH}"
         is_binary = column.interval is IntervalMethod.WILSON or column.key == EXACT
         return ("yes" if value else "no") if is_binary else f"{value:.3f}"
 
     return tuple(
         (column.title or column.label, figure(column), explanations.get(column.key, ""))
         for column in suite.shown_columns
-        if column.ordered and not column.good and column.key in indicators
+        if column.ordered
+        and not column.good
+        and (column.key in indicators or (column.is_optional and column.key in explanations))
     )
 
 

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from evaluator.core.records import Outcome, Reason
+from evaluator.core.suites import registry
 from evaluator.core.suites.registry import suite_names, suite_of
 from evaluator.core.turns import TurnResponse
 from evaluator.episodes.base import Setting, SettingError, episode_of
@@ -22,8 +23,11 @@ from evaluator.lumos.questions.source import (
 )
 from evaluator.planners.bundled import bundled_planner
 from evaluator.replies.turns.actions import read_actions
+from evaluator.scoring.rating import VARIABLE as RATER
+from evaluator.scoring.rating import with_ratings
 from tests.evaluator.episodes.turns.toy import Answers
 from tests.evaluator.lumos.questions.conftest import FILM
+from tests.evaluator.scoring.arbiters.arbiter_server import MODEL
 
 BOTH = ("hotpotqa", "strategyqa")
 
@@ -60,6 +64,21 @@ def test_with_all_files_both_suites_are_there(mounted):
     assert hotpotqa.tasks[1].answer == "Chief of Protocol"
     assert "53.2% of the right answers are no" in strategyqa.scoring
     assert "Contamination" in strategyqa.scoring
+
+
+def test_with_a_rater_hotpotqa_has_the_accuracy_by_a_language_model(mounted, monkeypatch):
+    monkeypatch.setenv(RATER, f"chat:http://127.0.0.1:9/v1#{MODEL}")
+    registry.forget()
+    hotpotqa, strategyqa = map(suite_of, BOTH)
+    column = hotpotqa.rated.column
+    assert column in hotpotqa.metrics
+    assert MODEL in column.description
+    assert strategyqa.rated is None
+    evaluator = episode_of("hotpotqa").evaluator(suite=hotpotqa, setting=setting(mounted))
+    planner = bundled_planner(name="no-op", suite=hotpotqa)
+    (record,) = with_ratings(evaluator.run(planner=planner, tasks=["1"]), suite=hotpotqa)
+    assert record.indicators[column.key] == 0
+    assert record.explanations[column.key] == "There is no answer, which is wrong without a vote."
 
 
 def test_a_file_of_other_questions_is_refused(mounted):
