@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from pydantic_core import to_json
 
+from evaluator.cli.chosen_planner import chosen_planner
 from evaluator.cli.kept_reports import keep_report, reports_folder
 from evaluator.cli.progress_view import ProgressView
-from evaluator.client.addresses import likely_address
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import Listing
@@ -26,8 +26,6 @@ from evaluator.episodes.options import ExecutionSettings, selected_tasks, settin
 from evaluator.interop.imports.planner import ImportedPlans, read_imported
 from evaluator.interop.imports.run import LABEL, RunError
 from evaluator.planners.driving import StrategyPlanner
-from evaluator.planners.named import planner_named
-from evaluator.planners.strategies.registry import PlannerNameError
 from evaluator.reliability.further_runs import SHARE, Claim, RunsReport, report_of, scores_of_runs
 from evaluator.scoring.arbiters.options import (
     DEFAULT_KEY_ENV,
@@ -156,8 +154,8 @@ def evaluate(
         as_asked = setting.suite_asked(chosen)
     except ValueError as error:
         raise usage_error(error) from None
-    chosen_planner = _planner(name=planner, suite=as_asked, timeout=timeout)
-    imported = chosen_planner if isinstance(chosen_planner, ImportedPlans) else None
+    planner_of_run = _planner(name=planner, suite=as_asked, timeout=timeout)
+    imported = planner_of_run if isinstance(planner_of_run, ImportedPlans) else None
     try:
         evaluator = episode_of(chosen.slug).evaluator(suite=chosen, setting=setting)
     except SettingError as error:
@@ -167,7 +165,7 @@ def evaluate(
     try:
         document = _document(
             evaluator=evaluator,
-            planner=chosen_planner,
+            planner=planner_of_run,
             keys=keys,
             view=view,
             samples=samples,
@@ -178,7 +176,7 @@ def evaluate(
         reliability = None
         if runs is not None and not is_reliability:
             document |= _asked_again(
-                document, evaluator=evaluator, planner=chosen_planner, name=planner, runs=runs, share=runs_share,
+                document, evaluator=evaluator, planner=planner_of_run, name=planner, runs=runs, share=runs_share,
                 is_declared=is_deterministic, samples=samples,
             )  # fmt: skip
         if is_reliability:
@@ -189,7 +187,7 @@ def evaluate(
             records = [ResultRecord.model_validate(record) for record in document["results"]]
             try:
                 reliability = measured(
-                    evaluator=evaluator, profile=profile, planner=chosen_planner,
+                    evaluator=evaluator, profile=profile, planner=planner_of_run,
                     tasks=[record.task for record in records], records=records, runs=runs or RUNS,
                 )  # fmt: skip
             except KeyboardInterrupt:
@@ -199,8 +197,8 @@ def evaluate(
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
             document["reliability"] = reliability.to_json()
     finally:
-        if isinstance(chosen_planner, StrategyPlanner):
-            chosen_planner.close()
+        if isinstance(planner_of_run, StrategyPlanner):
+            planner_of_run.close()
     write_json(document, printed=as_json, file=output)
     if output is not None:
         _part_of(output).unlink(missing_ok=True)
@@ -490,19 +488,6 @@ def _print_faults(records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
-    if name.startswith(("http://", "https://")):
-        from evaluator.network.guarded_connections import EgressRefusedError
-        from evaluator.network.ssrf_guard import check_url
-        from evaluator.planners.breaker import CircuitBreaker
-        from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
-
-        try:
-            # A researcher's endpoint usually runs on the same machine.
-            check_url(url=name, allow_private=True)
-        except EgressRefusedError as error:
-            raise usage_error(error) from None
-        settings = EndpointSettings(url=name, timeout_seconds=timeout, allow_private=True)
-        return CircuitBreaker(EndpointPlanner(settings, name=name), has_preflight=True)
     if name.startswith(_PLANS):
         from evaluator.core.plans_file import GivenPlans
 
@@ -513,8 +498,4 @@ def _planner(*, name: str, suite: Suite, timeout: float) -> "Planner":
             return read_imported(Path(name.removeprefix(_IMPORTED)), suite=suite)
         except RunError as error:
             raise usage_error(error) from None
-    try:
-        return planner_named(name=name, suite=suite)
-    except PlannerNameError as error:
-        likely = likely_address(name)
-        raise usage_error(f"there is no planner {name!r}; did you mean {likely!r}?" if likely else error) from None
+    return chosen_planner(name=name, suite=suite, timeout=timeout)

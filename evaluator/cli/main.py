@@ -129,7 +129,7 @@ def complete() -> None:
     completion_init()
 
 
-_WITH_OWN_LINES = frozenset({"evaluate", "mcp"})
+_WITH_OWN_LINES = frozenset({"ask", "evaluate", "mcp"})
 _CLIENT = "client"
 """Extra of the commands of a site, which print the progress of their evaluations."""
 

@@ -1,5 +1,6 @@
 """The calls of the API. All are safe to repeat, so a broken connection costs only time."""
 
+import hashlib
 import os
 import re
 import time
@@ -16,6 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from evaluator.client.addresses import address_problem, speaks_no_tls, unreachable_hint
 from evaluator.client.errors import Problem, RefusedError, UnreachableError, UsageError, problem_in, problem_of
+from evaluator.client.runs import AGAIN, NewRun, RunInfo, event_of
+from evaluator.client.server_sent import StreamError, messages_in
 from evaluator.client.shapes import (
     TABLE_FORMS,
     Causes,
@@ -333,6 +336,78 @@ class Client:
     def wait_of(self, evaluation_id: str) -> Wait:
         """Expected time until an evaluation starts and ends."""
         return _shaped(Wait, _json(self._call("GET", f"evaluations/{_segment(evaluation_id)}/wait/")))
+
+    def start_run(self, new: NewRun) -> RunInfo:
+        """Start a run of the workbench. If the answer is lost and the call repeated, the first run is cancelled as
+        nobody follows it.
+
+        Raises:
+            RefusedError: a part is refused, or too many runs of this user have not ended.
+        """
+        return _shaped(RunInfo, _json(self._call("POST", "runs/", json=new.model_dump(mode="json"))))
+
+    def run(self, run_id: str) -> RunInfo:
+        """The state of a run."""
+        return _shaped(RunInfo, _json(self._call("GET", f"runs/{_segment(run_id)}/")))
+
+    def cancel_run(self, run_id: str) -> RunInfo:
+        """Cancel an own run; one that has ended stays as it is."""
+        return _shaped(RunInfo, _json(self._call("POST", f"runs/{_segment(run_id)}/cancel/", json={})))
+
+    def run_events(self, run_id: str) -> Iterator[Mapping[str, Any]]:
+        """The events of a run as they happen, until it ends. A lost connection is resumed after the last event.
+
+        Yields:
+            Events; `{"kind": "again"}` where another worker starts again, so that those before are void.
+
+        Raises:
+            RefusedError: there is no such run.
+            UnreachableError: the site was unreachable for longer than the client's patience.
+        """
+        last, tries, until = "", 0, self._clock() + self._patience
+        while True:
+            try:
+                with self._client.stream(
+                    "GET", f"runs/{_segment(run_id)}/events/", headers={"Last-Event-ID": last} if last else {}
+                ) as answer:
+                    if not answer.is_success:
+                        answer.read()
+                    if _is_transient(answer):
+                        raise TransientError(_with_id(problem_of(answer)), asked=asked_to_wait(answer.headers))
+                    for message in messages_in(_checked(answer).iter_bytes()):
+                        tries, until = 0, self._clock() + self._patience
+                        if message.event == "end":
+                            return
+                        last = message.id or last
+                        if message.event == AGAIN:
+                            yield {"kind": AGAIN}
+                        elif event := event_of(message.data):
+                            yield event
+                problem, asked = "the site closed the stream", None
+            except httpx.RequestError as error:
+                problem, asked = str(error) or type(error).__name__, None
+            except (TransientError, StreamError) as error:
+                problem, asked = str(error), getattr(error, "asked", None)
+            tries += 1
+            pause = _BACKOFF.pause(tries, asked=asked)
+            if self._clock() + pause > until:
+                raise UnreachableError(f"the events of run {run_id} could not be followed: {problem}")
+            self._sleep(pause)
+
+    def artefact(self, digest: str) -> bytes:
+        """The bytes of a public artefact.
+
+        Raises:
+            RefusedError: the site has no such artefact, or its bytes are not those of the digest.
+        """
+        data = self._call("GET", f"{self._site}/objects/{_segment(digest)}").content
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise RefusedError(Problem(status=httpx.codes.OK, detail=f"the site's artefact {digest[:12]} is damaged"))
+        return data
+
+    def address(self, path: str) -> str:
+        """The address of a page by its path."""
+        return f"{self._site}/{path.lstrip('/')}"
 
     def suites(self) -> list[SuiteInfo]:
         """The current suites."""

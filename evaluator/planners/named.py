@@ -170,6 +170,18 @@ def offline_planners() -> Mapping[str, OfflinePlanner]:
     return MappingProxyType({planner.name: planner for planner in planners})
 
 
+def planners_of_requests(suite: str) -> list[OfflinePlanner]:
+    """The offline planners that answer requests which are no tasks of a suite, by their words and with its tools.
+
+    Args:
+        suite: slug of a suite.
+    """
+    groups = {WITHOUT_MODEL, WITH_SHIPPED_MODEL}
+    return [
+        planner for planner in offline_planners().values() if planner.group in groups and planner.understands(suite)
+    ]
+
+
 def _group_of(entry: BundledEntry) -> str:
     if entry.is_shortcut:
         return SHORTCUTS

@@ -34,7 +34,7 @@ def made_in_words(
     for number, answer in enumerate(plan.answers, start=1):
         if answer in made:
             result = value(made[answer])
-            said = f'says "{_quoted(result)}"' if isinstance(result, str) else f"is {_kind(result)}"
+            said = f'says "{_quoted(result)}"' if isinstance(result, str) else f"is {kind_in_words(result)}"
             by = f" of {makers[answer]}" if answer in makers else ""
             sentences.append(f"{f'Result {number}' if several else 'The result'}{by} {said}.")
     broken = dict.fromkeys(failed.values())
@@ -47,7 +47,8 @@ def _in_order(tools: list[str]) -> str:
     return tools[0] if len(tools) == 1 else f"{', '.join(tools[:-1])} and then {tools[-1]}"
 
 
-def _kind(value: Value) -> str:
+def kind_in_words(value: Value) -> str:
+    """What a value is, such as `2 boxes`."""
     match value:
         case Boxes():
             return _counted(len(value.items), "box", "boxes")
@@ -57,6 +58,8 @@ def _kind(value: Value) -> str:
             return _counted(len(value.items), "label", "labels")
         case Clip():
             return "a clip"
+        case str():
+            return "a text"
     return "a picture"
 
 

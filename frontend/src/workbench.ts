@@ -27,6 +27,7 @@ export function followRun(): void {
   };
   source = new EventSource(address);
   source.addEventListener("message", () => void refresh());
+  source.addEventListener("again", () => void refresh());
   source.addEventListener("end", () => {
     source?.close();
     // After a refresh that may be under way, which could miss the last event.

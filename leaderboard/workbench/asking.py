@@ -14,9 +14,10 @@ from django.db.models.functions import Now
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.registry import suite_of
-from evaluator.planners.named import OfflinePlanner, offline_planners
+from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.files import MOST_BYTES, FileRefusedError, type_of
 from evaluator.workbench.running import MOST_FILES
+from evaluator.workbench.saving import ending_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.visibility import on_boards
@@ -67,7 +68,7 @@ class NewRun:
 
     text: str
     planner: str
-    """Name of a bundled planner, or the number of a planner."""
+    """Name of a bundled planner, or the number of a planner; empty: the first bundled one that the suite has."""
     suite: str = ""
     """Empty: the suite with the most tools."""
     files: Sequence[GivenFile] = field(default_factory=tuple)
@@ -89,15 +90,6 @@ def _tools(suite: Suite) -> int:
         return len(suite_of(suite.slug).catalogue.tools)
     except LookupError:
         return 0
-
-
-def bundled_for(suite: str) -> list[OfflinePlanner]:
-    """The bundled planners that answer requests which are no tasks of a suite."""
-    return [
-        planner
-        for planner in offline_planners().values()
-        if planner.understands(suite) and planner.group.startswith("Strategies")
-    ]
 
 
 def planners_for(user: User | None) -> list[Planner]:
@@ -179,7 +171,9 @@ def _suite(slug: str) -> Suite:
 
 def _planner(new: NewRun, *, suite: Suite, user: User | None) -> tuple[Planner | None, str]:
     if not new.planner.isdecimal():
-        names = [planner.name for planner in bundled_for(suite.slug)]
+        names = [planner.name for planner in planners_of_requests(suite.slug)]
+        if not new.planner and names:
+            return None, names[0]
         if new.planner not in names:
             raise FieldErrors(
                 {"planner": [f"Choose a planner of your own by its number, or one of {', '.join(names)}."]}
@@ -235,10 +229,7 @@ def results_of(run: Run) -> list[dict[str, Any]]:
         zip(_answered(run, planned), ended.get("answers", ()), strict=False)
     ):
         kind = types.get(reference, "image")
-        ending = {"image/png": "png", "image/apng": "apng", "application/json": "json"}.get(
-            artefact["media_type"], "txt"
-        )
-        found.append({"name": f"result-{turn}-{number + 1}.{ending}", "type": kind, **artefact})
+        found.append({"name": f"result-{turn}-{number + 1}.{ending_of(artefact)}", "type": kind, **artefact})
     return found
 
 

@@ -142,6 +142,11 @@ def default_suite(*, executes: bool) -> Suite:
     raise LookupError(f"there is no suite whose plans are {'executed' if executes else 'judged'}")
 
 
+def executed_suites() -> tuple[str, ...]:
+    """Slugs of the available suites whose plans are executed whole."""
+    return tuple(slug for slug in suite_names() if (kind := entry_of(slug).episode).executes and not kind.in_turns)
+
+
 def judged_suites() -> tuple[str, ...]:
     """Slugs of all suites whose plans are judged and not executed, in alphabetical order, fetched or not."""
     return tuple(sorted(slug for slug, entry in _entries().items() if _judges(entry.episode)))

@@ -43,8 +43,10 @@ class RunInput(Input):
 
     text = serializers.CharField(max_length=asking.LONGEST_REQUEST, help_text="The request in words.")
     planner = serializers.CharField(
-        max_length=100, help_text="Name of a bundled planner, or the number of a planner of yours or on a board."
-    )
+        required=False, default="", allow_blank=True, max_length=100,
+        help_text="Name of a bundled planner, or the number of a planner of yours or on a board; by default the first "
+        "bundled one.",
+    )  # fmt: skip
     suite = serializers.SlugField(
         required=False, default="", allow_blank=True, max_length=50,
         help_text="The suite whose tools may be called; by default the one with the most tools.",

@@ -1,28 +1,20 @@
 """The page of a run: its request, its plan as a drawing, and each step that has ended."""
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from evaluator.core.records import ArtefactReference
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import Catalogue
 from evaluator.workbench.events import Ending
+from evaluator.workbench.tree import ENDINGS
 from leaderboard.evaluations.results.objects import object_url, server_store
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
 from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, types_of
 from leaderboard.workbench.asking import place_of, results_of, usual_seconds
 from leaderboard.workbench.models import Run, RunState
 
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
-_ENDINGS = {
-    Ending.MADE: "Done",
-    Ending.PARTLY: "Partly done",
-    Ending.DECLINED: "Declined",
-    Ending.NO_PLAN: "No plan",
-    Ending.FAILED: "Failed",
-}
 _OUTCOMES = {
     Ending.MADE: "scored",
     Ending.PARTLY: "planner_fault",
@@ -90,7 +82,7 @@ def run_page(run: Run) -> RunPage:
     return RunPage(
         run=run,
         planner=run.planner_name or "the plan below",
-        state=_ENDINGS[ending] if ending else str(RunState(run.state).label),
+        state=ENDINGS[ending] if ending else str(RunState(run.state).label),
         outcome=_OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
         sentence=_sentence(run, seen=len(seen), steps=len(steps)),
         files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
@@ -176,20 +168,3 @@ def _step(step: Mapping[str, Any], *, seen: Mapping[str, Any], reading: Reading,
 def _shown(reading: Reading, *, name: str, artefact: Mapping[str, Any], alt: str) -> Shown:
     reference = ArtefactReference(digest=artefact["digest"], media_type=artefact["media_type"])
     return reading.show(name=name, reference=reference, alt=alt)
-
-
-def named_artefacts(run: Run) -> Sequence[tuple[str, str]]:
-    """Name and digest of the files, the results, and the outputs of steps of a run, for its bundle."""
-    named: dict[str, str] = {}
-    endings = {"image/png": "png", "image/apng": "apng", "application/json": "json"}
-    for event in run.events.all():
-        body = event.body
-        if body["kind"] == "given":
-            named |= {f"files/{name}": file["digest"] for name, file in body["files"].items()}
-        if body["kind"] == "step":
-            for name, artefact in body["outputs"].items():
-                ending = endings.get(artefact["media_type"], "txt")
-                # Ids are the planner's: a name must not lead out of the folder into which somebody unpacks it.
-                step = _UNSAFE.sub("_", body["step"])[:60]
-                named[f"steps/{step}-{name}.{ending}"] = artefact["digest"]
-    return list(named.items())

@@ -18,6 +18,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
+from evaluator.planners.named import planners_of_requests
+from evaluator.workbench.saving import files_of_run
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.people.models import User
 from leaderboard.platform.http.addresses import address_of
@@ -26,7 +28,7 @@ from leaderboard.workbench import asking
 from leaderboard.workbench.asking import GivenFile, NewRun, TooManyRunsError
 from leaderboard.workbench.models import Run
 from leaderboard.workbench.web.live import stream_of
-from leaderboard.workbench.web.presenters import named_artefacts, run_page
+from leaderboard.workbench.web.presenters import run_page
 
 _RECENT = 10
 _PREPARED = Path(__file__).parent.parent / "prepared"
@@ -72,17 +74,9 @@ def bench(request: HttpRequest) -> HttpResponse:
     text = request.POST.get("text", "") if chosen is None else chosen.text
     files = _files(request) if chosen is None else [_prepared_file(chosen)]
     new = NewRun(
-        text=text, planner=request.POST.get("planner", "") or _default_planner(request.POST.get("suite", "")),
-        suite=request.POST.get("suite", ""), files=files,
+        text=text, planner=request.POST.get("planner", ""), suite=request.POST.get("suite", ""), files=files,
     )  # fmt: skip
     return _started(request, new)
-
-
-def _default_planner(suite: str) -> str:
-    known = asking.suites()
-    slug = suite if any(one.slug == suite for one in known) else known[0].slug if known else ""
-    planners = asking.bundled_for(slug) if slug else []
-    return planners[0].name if planners else ""
 
 
 def _prepared_file(chosen: Prepared) -> GivenFile:
@@ -113,7 +107,7 @@ def _form(request: HttpRequest, *, errors: dict[str, list[str]] | None = None, s
     slug = request.POST.get("suite") or request.GET.get("suite") or (suites[0].slug if suites else "")
     context = {
         "may_ask": may_ask(request), "suites": suites, "suite": slug,
-        "bundled": asking.bundled_for(slug) if slug else [], "planners": asking.planners_for(user),
+        "bundled": planners_of_requests(slug) if slug else [], "planners": asking.planners_for(user),
         "prepared": prepared(), "errors": [text for texts in (errors or {}).values() for text in texts],
         "text": request.POST.get("text", "")[: asking.LONGEST_REQUEST], "chosen": request.POST.get("planner", ""),
         "recent": Run.objects.filter(asker=asker).select_related("planner").order_by("-created")[:_RECENT],
@@ -197,17 +191,15 @@ def bundle(request: HttpRequest, run_id: UUID) -> HttpResponse:  # noqa: ARG001 
     found = _run(run_id)
     out = io.BytesIO()
     seen = [event.body for event in found.events.all()]
-    plan = next((body["plan"] for body in seen if body["kind"] == "plan"), None)
-    store = server_store(split="")
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("request.txt", found.text)
-        archive.writestr("events.jsonl", "".join(f"{json.dumps(body)}\n" for body in seen))
-        if plan is not None:
-            archive.writestr("plan.json", json.dumps(plan, indent=2))
-        for name, digest in named_artefacts(found):
-            try:
-                archive.writestr(name, store.get(digest).data)
-            except (ObjectMissingError, ObjectDamagedError):
-                archive.writestr(f"{name}.missing", "The store has lost this file.")
+        for path, data in files_of_run(request=found.text, events=seen, fetch=_stored):
+            archive.writestr(path, data)
     headers = {"Content-Disposition": f'attachment; filename="run-{str(run_id)[:8]}.zip"'}
     return HttpResponse(out.getvalue(), content_type="application/zip", headers=headers)
+
+
+def _stored(digest: str) -> bytes | None:
+    try:
+        return server_store(split="").get(digest).data
+    except (ObjectMissingError, ObjectDamagedError):
+        return None
