@@ -14,7 +14,7 @@ class Snapshot(MeasuringConditions):
     """One published state of a board. Snapshots never change, except that names of deleted users are erased
     (`packing.py`)."""
 
-    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots")
+    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="snapshots", db_index=False)
     number = models.PositiveIntegerField()
     stored = models.JSONField(null=True)
     """The content of a board's newest snapshot; null if packed."""
@@ -169,7 +169,7 @@ class Withdrawal(models.Model):
     """Names or rows withdrawn from the boards of a suite
     (`evaluator.core.signatures.statements.WithdrawalStatement`)."""
 
-    suite = models.SlugField()
+    suite = models.SlugField(db_index=False)
     """Slug; covers all versions."""
     number = models.PositiveIntegerField()
     what = models.CharField(max_length=20)

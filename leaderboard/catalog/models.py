@@ -158,7 +158,7 @@ class SignedLock(models.Model):
 class SeasonData(models.Model):
     """What is published of a suite's hidden data in a season."""
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="suites")
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="suites", db_index=False)
     suite = models.SlugField()
     """Slug, whatever the version."""
     commitment = models.CharField(max_length=64)
@@ -181,7 +181,7 @@ class SeasonData(models.Model):
 class SeasonAnnouncement(models.Model):
     """The signed announcement of a season; a further one adds suites."""
 
-    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="announcements")
+    season = models.ForeignKey(Season, on_delete=models.CASCADE, related_name="announcements", db_index=False)
     number = models.PositiveIntegerField()
     """From 1."""
     envelope = models.JSONField()
@@ -222,7 +222,7 @@ class SealedEntry(models.Model):
         MODEL = "model", "a language model"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    suite = models.SlugField()
+    suite = models.SlugField(db_index=False)
     """Slug, whatever the version."""
     state = models.CharField(max_length=12, choices=SealedState, default=SealedState.PROPOSED)
     origin = models.CharField(max_length=8, choices=Origin)
@@ -264,7 +264,7 @@ class SealedEntry(models.Model):
 class Task(models.Model):
     """One request of a suite."""
 
-    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="tasks")
+    suite = models.ForeignKey(Suite, on_delete=models.PROTECT, related_name="tasks", db_index=False)
     key = models.CharField(max_length=60)
     """The task's id in its suite: `"0"` to `"184"` for OpenAGI."""
     position = models.PositiveIntegerField()

@@ -237,7 +237,9 @@ class Submission(models.Model):
 class IdempotencyKey(models.Model):
     """The idempotency key of a request to submit, and the submission that it created (`submissions/pending.py`)."""
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="idempotency_keys", db_index=False
+    )
     key = models.CharField(max_length=255)
     digest = models.CharField(max_length=64)
     """Digest of the request, to recognise a repetition."""
@@ -432,7 +434,7 @@ class ShardState(models.TextChoices):
 class Shard(models.Model):
     """Some tasks of an evaluation, leased to one worker at a time."""
 
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="shards")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="shards", db_index=False)
     number = models.PositiveIntegerField()
     task_keys = models.JSONField()
     state = models.CharField(max_length=20, choices=ShardState, default=ShardState.PENDING)
@@ -482,7 +484,7 @@ class Attempt(models.Model):
     """One attempt at a shard: the lease. Its token is valid only for this shard and until the attempt ends."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="attempts")
+    shard = models.ForeignKey(Shard, on_delete=models.CASCADE, related_name="attempts", db_index=False)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, related_name="+", db_index=False
     )
@@ -538,7 +540,7 @@ class Attempt(models.Model):
 class TaskResult(models.Model):
     """The result of one task. The whole record is an object in the store, named by `record_digest`."""
 
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="results")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="results", db_index=False)
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="results")
     outcome = models.CharField(max_length=20)
     """`evaluator.core.records.Outcome`."""

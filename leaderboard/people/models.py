@@ -127,7 +127,7 @@ class Role(models.TextChoices):
 class Membership(models.Model):
     """A user's membership in a team, which they have accepted."""
 
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.MEMBER)
     joined = models.DateTimeField(auto_now_add=True)
@@ -148,7 +148,7 @@ class Membership(models.Model):
 class Invitation(models.Model):
     """A user's open invitation to a team."""
 
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="invitations", db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="invitations")
     created = models.DateTimeField(auto_now_add=True)
 

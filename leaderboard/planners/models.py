@@ -54,7 +54,9 @@ def _has_exactly(*, kind: PlannerKind, fields: tuple[str, ...], known: list[str]
 class Planner(models.Model):
     """A system that answers requests with plans, entered by one owner under one name."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="planners")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="planners", db_index=False
+    )
     name = models.CharField(max_length=80)
     description = models.TextField(blank=True)
     kind = models.CharField(max_length=20, choices=PlannerKind)
@@ -140,7 +142,7 @@ class EndpointSecret(models.Model):
 class RoleSecret(models.Model):
     """The secret header of a chat endpoint that is the model of a role. `secret_headers.py` alone reads the value."""
 
-    planner = models.ForeignKey(Planner, on_delete=models.CASCADE, related_name="role_secrets")
+    planner = models.ForeignKey(Planner, on_delete=models.CASCADE, related_name="role_secrets", db_index=False)
     role = models.CharField(max_length=40)
     name = models.CharField(max_length=100)
     sealed = models.TextField()
@@ -159,7 +161,9 @@ class RoleSecret(models.Model):
 class PlansFile(models.Model):
     """A plans file that was uploaded. Equal files of one owner are one."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="plans_files")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="plans_files", db_index=False
+    )
     digest = models.CharField(max_length=64)
     """Of its plans (`evaluator.core.plans_file.PlansFile.digest`)."""
     count = models.PositiveIntegerField()
@@ -176,7 +180,7 @@ class PlansFile(models.Model):
 class FilePlan(models.Model):
     """What a plans file says of one task."""
 
-    file = models.ForeignKey(PlansFile, on_delete=models.CASCADE, related_name="plans")
+    file = models.ForeignKey(PlansFile, on_delete=models.CASCADE, related_name="plans", db_index=False)
     task = models.CharField(max_length=200)
     plan = models.TextField()
     """JSON as it was received, so that not even the order of its keys changes."""
@@ -193,7 +197,9 @@ class FilePlan(models.Model):
 class CheckpointUpload(models.Model):
     """A checkpoint that somebody uploaded. Its bytes are in a store of their own (`checkpoints.py`)."""
 
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="checkpoints")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="checkpoints", db_index=False
+    )
     digest = models.CharField(max_length=64)
     """SHA-256 of the zip."""
     bytes = models.BigIntegerField()

@@ -136,7 +136,9 @@ class UploadTicket(models.Model):
     they are read, so that the same limits apply."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="upload_tickets")
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="upload_tickets", db_index=False
+    )
     address = models.CharField(max_length=100, help_text="Who asked for it; an IPv6 address counts as its /64 network.")
     bytes = models.BigIntegerField(help_text="Of the upload.")
     room = models.BigIntegerField(help_text="Bytes that it takes on the volume of uploads; may be more than once.")

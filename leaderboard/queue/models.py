@@ -27,7 +27,7 @@ class AttemptLog(models.Model):
 class LogChunk(models.Model):
     """Lines of one call. Written once."""
 
-    log = models.ForeignKey(AttemptLog, on_delete=models.CASCADE, related_name="chunks")
+    log = models.ForeignKey(AttemptLog, on_delete=models.CASCADE, related_name="chunks", db_index=False)
     first = models.PositiveIntegerField()
     """Number of the first line."""
     lines = models.JSONField()
@@ -180,7 +180,7 @@ class AgentPresence(models.Model):
 class AgentTurn(models.Model):
     """One turn, opened by a worker and answered by the agent. Deleted when its evaluation ends."""
 
-    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="agent_turns")
+    evaluation = models.ForeignKey(Evaluation, on_delete=models.CASCADE, related_name="agent_turns", db_index=False)
     task = models.CharField(max_length=200)
     """The task's name in requests to planners."""
     key = models.CharField(max_length=400)
@@ -224,7 +224,7 @@ class Job(models.Model):
     """Work for one user. Run at most once, by any web process."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="jobs")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="jobs", db_index=False)
     kind = models.CharField(max_length=20)
     """Name of a `JobKind`."""
     state = models.CharField(max_length=10, choices=JobState, default=JobState.WAITING)

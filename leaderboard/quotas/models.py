@@ -65,9 +65,9 @@ class QuotaBalance(models.Model):
     """What was used of a day: the row that simultaneous submissions wait for."""
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="quota_balances"
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, null=True, related_name="quota_balances", db_index=False
     )
-    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="quota_balances")
+    team = models.ForeignKey(Team, on_delete=models.CASCADE, null=True, related_name="quota_balances", db_index=False)
     """Either user or team."""
     suite = models.CharField(max_length=50, blank=True)
     """Slug, `ALL_SUITES` or `REWARDS`."""

@@ -97,7 +97,7 @@ class Run(models.Model):
 class RunFile(models.Model):
     """A file of a request: uploaded bytes, or an artefact of an earlier run."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="files")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="files", db_index=False)
     number = models.PositiveSmallIntegerField()
     name = models.CharField(max_length=60)
     type = models.CharField(max_length=20)
@@ -127,7 +127,7 @@ class RunFile(models.Model):
 class RunEvent(models.Model):
     """An event of a run (`evaluator.workbench.events`). Written once."""
 
-    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events")
+    run = models.ForeignKey(Run, on_delete=models.CASCADE, related_name="events", db_index=False)
     number = models.PositiveSmallIntegerField()
     at = models.DateTimeField()
     body = models.JSONField()

@@ -36,6 +36,7 @@ QUERIES = {
         WHERE NOT t.tgisinternal""",
     "storage": """
         SELECT relname, relname || ' ' || CASE relpersistence WHEN 'u' THEN 'unlogged' ELSE 'logged' END
+            || COALESCE(' ' || array_to_string(reloptions, ', '), '')
         FROM pg_class WHERE relkind = 'r'""",
 }
 FUNCTIONS = r"""
@@ -58,6 +59,28 @@ def test_the_tables_hold_and_refuse_what_is_listed():
 @pytest.mark.django_db
 def test_constraints_hold_for_earlier_rows_too():
     assert [line for line in described() if line.endswith("NOT VALID")] == [], "no migration validates them"
+
+
+@pytest.mark.django_db
+def test_no_index_repeats_the_beginning_of_another():
+    """Every insert pays for it. Those with `varchar_pattern_ops` are Django's, beside each text that is unique."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            r"""
+            SELECT tablename, substring(indexdef from '\((.*)\)$'), indexdef LIKE 'CREATE UNIQUE%'
+            FROM pg_indexes WHERE schemaname = 'public' AND indexdef LIKE '%USING btree%'
+                AND indexdef NOT LIKE '% WHERE %' AND indexdef NOT LIKE '% INCLUDE %'"""
+        )
+        indexes = cursor.fetchall()
+    own = {model._meta.db_table for model in apps.get_models() if model.__module__.startswith("leaderboard.")}
+    repeated = [
+        f"{table} ({columns})"
+        for table, columns, is_unique in indexes
+        for other_table, others, other_is_unique in indexes
+        if table == other_table and table in own and not is_unique
+        if others.startswith(f"{columns}, ") or (others == columns and other_is_unique)
+    ]
+    assert repeated == []
 
 
 def described() -> list[str]:
