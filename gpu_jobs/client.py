@@ -176,6 +176,8 @@ class ApiClient:
             base_url=f"{url.rstrip('/')}/api/v1/worker/",
             timeout=httpx.Timeout(30.0, connect=5.0),
             transport=transport,
+            # Proxies of the environment are ignored; a private authority (SSL_CERT_FILE) is not.
+            verify=httpx.create_ssl_context(),
             trust_env=False,
         )
 

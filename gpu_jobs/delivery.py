@@ -106,7 +106,12 @@ class DirectUploads:
             return list(artefacts)
         # Redirects are not followed: the offer is for one address. No credentials of the site are sent.
         with (
-            httpx.Client(timeout=httpx.Timeout(60.0, connect=5.0), transport=self._transport, trust_env=False) as http,
+            httpx.Client(
+                timeout=httpx.Timeout(60.0, connect=5.0),
+                transport=self._transport,
+                verify=httpx.create_ssl_context(),
+                trust_env=False,
+            ) as http,
             ThreadPoolExecutor(_THREADS, thread_name_prefix="upload") as pool,
         ):
             done = list(pool.map(lambda item: self._is_uploaded(http, offers[item.digest], item), offered))

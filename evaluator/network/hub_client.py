@@ -162,6 +162,8 @@ def _client(limits: _Limits, *, endpoint: str) -> httpx2.Client:
         follow_redirects=True,
         timeout=None,
         proxy=proxy.url if proxy is not None and through else None,
+        # Of a private authority, too (SSL_CERT_FILE).
+        verify=httpx2.create_ssl_context(),
         # Without an egress proxy, use the proxies of the environment.
         trust_env=proxy is None,
     )

@@ -39,6 +39,8 @@ PRODUCTION: Json = {
         "worker": {"repository": "registry.example/planarena-worker", "digest": _digest("cd")},
     },
     "host": "arena.example",
+    "store": {"bucket": "s3://arena/site"},
+    "network": {"to": {"s3": {"enabled": True, "peers": [{"ipBlock": {"cidr": "198.51.100.0/24"}}]}}},
 }
 GPU = {
     "name": "gpu", "device": "cuda", "takes": ["executed", "judged", "models"], "endpoints": True,
@@ -69,8 +71,22 @@ EVERYTHING: Json = {
     "settings": {"PLANARENA_LOG_LEVEL": "DEBUG", "PLANARENA_SAMPLES": 8, "PLANARENA_LOG_FORMAT": "json"},
     "locks": {"paper": {"lock": "{}", "signature": "{}"}, "another": {"lock": "{}"}},
     "database": {"host": "db.internal", "options": "sslmode=require", "pooler": {"host": "pgbouncer.internal"}},
-    "store": {"existingClaim": "artefacts"},
+    "store": {"kind": "volume", "bucket": "", "existingClaim": "artefacts"},
+    "podDefaults": {
+        "podLabels": {"azure.workload.identity/use": "true"},
+        "extraEnv": [{"name": "EXTRA", "value": "all"}],
+        "extraVolumes": [{"name": "extra", "emptyDir": {"sizeLimit": "1Mi"}}],
+        "extraVolumeMounts": [{"name": "extra", "mountPath": "/extra"}],
+    },
+    "nodePools": {"site": {"nodeSelector": {"pool": "site"}}, "h100": {"nodeSelector": {"gpu": "h100"}}},
+    "serviceAccounts": {
+        "site": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/site"}},
+        "worker": {"annotations": {"eks.amazonaws.com/role-arn": "arn:aws:iam::123456789012:role/worker"}},
+    },
+    "privateCA": {"certificates": "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"},
+    "gateway": {"enabled": True, "parents": [{"name": "public", "namespace": "gateways", "sectionName": "https"}]},
     "web": {"autoscaling": {"enabled": True}, "podAnnotations": {"a": "b"}},
+    "beat": {"extraEnv": [{"name": "OF_BEAT", "valueFrom": {"secretKeyRef": {"name": "site-bucket", "key": "a"}}}]},
     "ingress": {"className": "nginx"},
     "namespaces": {"createSite": True},
     "modelMirror": "http://model-mirror.planarena.svc:8080",
@@ -80,6 +96,7 @@ EVERYTHING: Json = {
     "network": {"to": {
         "s3": {"enabled": True, "ports": [9000], "peers": [
             {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]},
+        "identity": {"enabled": True, "ports": [80], "peers": [{"ipBlock": {"cidr": "169.254.170.23/32"}}]},
         "traces": {"peers": [{"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "observability"}}}]},
     }},
     "modelCaches": [
@@ -103,6 +120,7 @@ BUCKET: Json = {
     "network": {"to": {"s3": {"enabled": True, "ports": [9000], "peers": [
         {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "storage"}}}]}}},
 }  # fmt: skip
+VOLUME: Json = {"store": {"kind": "volume", "bucket": ""}, "network": {"to": {"s3": {"enabled": False, "peers": []}}}}
 EXAMPLES = {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in (ROOT / "examples").glob("*.yaml")}
 """The files of values that the documentation names, for use after an operator's own."""
 VARIANTS: dict[str, Json] = {
@@ -116,6 +134,7 @@ VARIANTS: dict[str, Json] = {
         {"programs": {"runtimeClass": ""}, "poolDefaults": {"modelServer": {"runtimeClass": ""}}},
     ),
     "production with a bucket": merged(PRODUCTION, BUCKET),
+    "production with a volume": merged(PRODUCTION, VOLUME),
     "production with language models": merged(PRODUCTION, LANGUAGE_MODELS),
     "production with everything": merged(PRODUCTION, EVERYTHING),
     **{f"example {name}": merged(PRODUCTION, values) for name, values in EXAMPLES.items()},

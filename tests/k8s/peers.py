@@ -1,6 +1,6 @@
 """Who speaks to whom in an installation: pods as the chart labels them, and hosts outside."""
 
-from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, merged, of_kind, render
+from tests.k8s.chart import JOBS, PRODUCTION, VARIANTS, VOLUME, merged, of_kind, render
 from tests.k8s.policies import Host, Pod, allowed
 
 GITHUB = Host(address="140.82.121.4")
@@ -31,7 +31,7 @@ POOLS = merged(PRODUCTION, {"pools": [
 ]})  # fmt: skip
 """Pools of every kind, to be installed in each way."""
 WAYS = {
-    name: {key: value for key, value in VARIANTS[name].items() if key != "pools"}
+    name: {key: value for key, value in merged(VARIANTS[name], VOLUME).items() if key != "pools"}
     for name in ("dev", "production", "production without proxy", "production with a gateway")
 }
 

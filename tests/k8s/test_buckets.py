@@ -54,8 +54,8 @@ def users_of_the_volume(manifests):
 
 
 def test_without_a_bucket_the_same_pods_share_a_volume():
-    assert users_of_the_volume(build("production")) == {"planarena-web", "planarena-queue", *MAINTENANCE}
-    claim = named(build("production"), "PersistentVolumeClaim", "planarena-store")
+    assert users_of_the_volume(build("production with a volume")) == {"planarena-web", "planarena-queue", *MAINTENANCE}
+    claim = named(build("production with a volume"), "PersistentVolumeClaim", "planarena-store")
     assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
 
 
@@ -70,7 +70,7 @@ def test_processes_find_the_bucket_and_no_volume_is_made(manifests):
 
 def test_only_pods_that_read_or_write_objects_have_its_credentials(manifests):
     assert users_of_the_secret(manifests) == {"planarena-web", "planarena-queue", *MAINTENANCE}
-    assert users_of_the_secret(build("production")) == set()
+    assert users_of_the_secret(build("production with a volume")) == set()
 
 
 def test_a_role_of_the_node_needs_no_secret():
@@ -97,7 +97,7 @@ def test_workers_get_neither_its_address_nor_its_credentials(manifests):
 
 def test_a_bucket_that_nobody_would_reach_is_refused():
     with pytest.raises(helm_python.HelmError, match=r"network\.to\.s3 is not enabled"):
-        render(merged(PRODUCTION, {"store": BUCKET["store"]}))
+        render(merged(PRODUCTION, {"network": {"to": {"s3": {"enabled": False}}}}))
 
 
 def test_values_that_name_nothing_are_refused():

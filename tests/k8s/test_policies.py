@@ -187,6 +187,8 @@ S3 = {
 }
 ENTERPRISE = {"peers": [{"ipBlock": {"cidr": "10.9.0.0/16"}}]}
 VPC = ANYWHERE_IN_VPC
+STS = Host(address="10.6.0.9")
+IDENTITY = {"enabled": True, "ports": [4430], "peers": [{"ipBlock": {"cidr": "10.6.0.0/16"}}]}
 TRACES = {"endpoint": "https://10.5.0.9:4318"}
 COLLECTOR = Host(address="10.5.0.9")
 TO_COLLECTOR = {"peers": [{"ipBlock": {"cidr": "10.5.0.0/16"}}]}
@@ -202,6 +204,8 @@ WAYS_OF_VALUES = [
     ("to.mail", WEB, VPC, 587),
     ("to.apiServer", WATCH, VPC, 6443),
     ("to.s3", PLAIN, MINIO, 9000),
+    ("to.identity", PLAIN, STS, 4430),
+    ("to.identity", QUEUE, STS, 4430),
     ("to.traces", QUEUE, COLLECTOR, 4318),
     ("to.traces", PLAIN, COLLECTOR, 4318),
     ("to.modelMirror", WEB, MIRROR, 8080),
@@ -216,7 +220,7 @@ WAYS_OF_VALUES = [
 def test_each_way_is_a_value_that_closes_it(way):
     value, source, target, port = way
     side, name = value.split(".")
-    further = {"network": {"to": {"s3": S3, "traces": TO_COLLECTOR}}, "tracing": TRACES}
+    further = {"network": {"to": {"s3": S3, "identity": IDENTITY, "traces": TO_COLLECTOR}}, "tracing": TRACES}
     opened = policies_of("production without proxy", **further)
     closed = policies_of("production without proxy", **merged(further, {"network": {side: {name: {"enabled": False}}}}))
     assert allowed(opened, source=source, target=target, port=port)

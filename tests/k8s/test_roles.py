@@ -23,7 +23,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.platform.celery import app
 from leaderboard.platform.secret_keys import ONLY_WEB
 from tests.fakes.kubernetes.api import FakeKubernetesApi
-from tests.k8s.chart import CHART, PRODUCTION, Json, build, containers_of, merged, named, of_kind, render
+from tests.k8s.chart import CHART, PRODUCTION, VOLUME, Json, build, containers_of, merged, named, of_kind, render
 from tests.leaderboard.evaluations.web.factories import make_evaluation, make_planner, make_user
 from tests.leaderboard.executed import BOXES, make_executed_evaluation
 
@@ -37,7 +37,7 @@ SECRETS = {
     "metrics": {"PLANARENA_METRICS_TOKEN": "m" * 20},
 }  # fmt: skip
 """What docs/install.md says that the Secrets hold."""
-VALUES = merged(PRODUCTION, {
+VALUES = merged(PRODUCTION, VOLUME, {
     "secrets": {"create": SECRETS},
     "settings": {"PLANARENA_SPLIT": "hidden", "PLANARENA_KUBERNETES_CONTEXT": "test"},
 })  # fmt: skip

@@ -108,10 +108,10 @@ def test_one_job_migrates_and_all_pods_of_the_site_wait_for_it(variant):
     for item in of_kind(build(variant), "Deployment", "Job"):
         commands = [" ".join(container.get("command", [])) for container in containers_of(item)]
         migrating += [item for command in commands if "manage.py migrate --no-input" in command]
-        waiting += [item["metadata"]["name"] for command in commands if "manage.py wait_for_migrations" in command]
+        waiting += [item["metadata"]["name"] for command in commands if command.endswith("wait_for_migrations")]
     (job,) = migrating
     assert job["kind"] == "Job"
-    assert int(environment_of(containers_of(job)[0])["PLANARENA_MIGRATION_LOCK_SECONDS"]) == 10
+    assert int(environment_of(pod_of(job)["containers"][0])["PLANARENA_MIGRATION_LOCK_SECONDS"]) == 10
     assert job["spec"]["backoffLimit"] >= 10, "a lock that was held is tried for again"
     assert pod_of(job)["restartPolicy"] == "Never"
     assert sorted(waiting) == ["planarena-beat", "planarena-queue", "planarena-watch", "planarena-web"]

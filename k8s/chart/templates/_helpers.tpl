@@ -104,18 +104,129 @@ maxUnavailable: 1
 {{- end -}}
 {{- end }}
 
+{{/* Where pods are placed: a node pool of the values, then the workload's own. Takes `root`, `own` (values of the workload) and `class`
+     (the node pool, unless own.nodePool names another). */}}
 {{- define "planarena.placement" -}}
-{{- with .nodeSelector }}
+{{- $name := .own.nodePool | default .class -}}
+{{- $pool := get .root.Values.nodePools $name -}}
+{{- if not (hasKey .root.Values.nodePools $name) }}{{ fail (printf "nodePool %s is not in nodePools, which has %s." $name (keys .root.Values.nodePools | sortAlpha | join ", ")) }}{{ end -}}
+{{- with merge dict (.own.nodeSelector | default dict) ($pool.nodeSelector | default dict) }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .tolerations }}
+{{- with concat ($pool.tolerations | default list) (.own.tolerations | default list) | uniq }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .affinity }}
+{{- with .own.affinity | default $pool.affinity }}
 affinity:
   {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* What the values add to the pods of a workload, as JSON: podDefaults, then its own. Takes `root`, `own` (values of the workload) and
+     `confined`: its pods run code of strangers, so they get no variable and no volume but their own. */}}
+{{- define "planarena.additions" -}}
+{{- $all := .root.Values.podDefaults -}}
+{{- $own := .own -}}
+{{- $lists := dict -}}
+{{- range list "extraEnv" "extraVolumes" "extraVolumeMounts" -}}
+{{- $_ := set $lists . (concat (ternary list (get $all . | default list) (eq $.confined true)) (get $own . | default list)) -}}
+{{- end -}}
+{{- range list "podLabels" "podAnnotations" -}}
+{{- $_ := set $lists . (merge dict (get $own . | default dict) (get $all . | default dict)) -}}
+{{- end -}}
+{{ toJson $lists }}
+{{- end }}
+
+{{/* Lines of one of the lists of planarena.additions. Takes `of`, its name, and what planarena.additions takes. */}}
+{{- define "planarena.extra" -}}
+{{- with get (include "planarena.additions" . | fromJson) .of }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{/* Labels and annotations of pods. Takes `component` and what planarena.additions takes; `labels` and `annotations`: further lines. */}}
+{{- define "planarena.podMetadata" -}}
+{{- $added := include "planarena.additions" . | fromJson -}}
+labels:
+  {{- include "planarena.podLabels" . | nindent 2 }}
+  {{- with .labels | default "" | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- with $added.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- $own := .annotations | default "" | trim }}
+{{- if or $own $added.podAnnotations }}
+annotations:
+  {{- with $own }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- with $added.podAnnotations }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The scheme of the site's public address. */}}
+{{- define "planarena.scheme" -}}
+{{- $gateway := and .Values.gateway.enabled (not .Values.ingress.enabled) -}}
+{{ ternary "https" "http" (ternary .Values.gateway.https (ne .Values.ingress.tlsSecret "") $gateway) }}
+{{- end }}
+
+{{/* The Service of the site's pages, for Ingress and HTTPRoute. */}}
+{{- define "planarena.pagesService" -}}
+{{ ternary "planarena-page-cache" "planarena-web" .Values.pageCache.enabled }}
+{{- end }}
+
+{{/* The ConfigMap of the private certificate authority; empty without one. */}}
+{{- define "planarena.privateCa" -}}
+{{- with .Values.privateCA -}}
+{{- if and .certificates .configMap }}{{ fail "privateCA has both certificates and configMap: give one of them." }}{{ end -}}
+{{- if .certificates }}planarena-private-ca{{ else }}{{ .configMap }}{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Variables by which libpq, boto3, OpenSSL and requests trust it. */}}
+{{- define "planarena.caVariables" -}}
+{{- if include "planarena.privateCa" . }}
+{{- range list "SSL_CERT_FILE" "REQUESTS_CA_BUNDLE" "AWS_CA_BUNDLE" "PGSSLROOTCERT" }}
+{{ . }}: /trusted/ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* An init container: writes the public authorities of the image and the private one into one file. Takes `root` and `of`, the image. */}}
+{{- define "planarena.trusted" -}}
+{{- if include "planarena.privateCa" .root }}
+- name: trusted
+  image: {{ include "planarena.image" . }}
+  command: [sh, -ec, "{ cat /etc/ssl/certs/ca-certificates.crt; echo; cat /private-ca/ca.crt; } > /trusted/ca.crt"]
+  resources:
+    requests: {cpu: 10m, memory: 16Mi, ephemeral-storage: 16Mi}
+    limits: {memory: 64Mi, ephemeral-storage: 16Mi}
+  {{- include "planarena.hardened" .root | nindent 2 }}
+  volumeMounts:
+    - {name: private-ca, mountPath: /private-ca, readOnly: true}
+    - {name: trusted, mountPath: /trusted}
+{{- end }}
+{{- end }}
+
+{{- define "planarena.caMounts" -}}
+{{- if include "planarena.privateCa" . }}
+- {name: trusted, mountPath: /trusted, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{- define "planarena.caVolumes" -}}
+{{- with include "planarena.privateCa" . }}
+- name: private-ca
+  configMap:
+    name: {{ . }}
+- name: trusted
+  emptyDir:
+    sizeLimit: 8Mi
 {{- end }}
 {{- end }}
 

@@ -65,7 +65,7 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- include "planarena.pullSecrets" .root }}
 {{ include "planarena.user" 65533 }}
-{{- include "planarena.placement" $model }}
+{{- include "planarena.placement" (dict "root" .root "own" $model "class" "cuda") }}
 {{ include "planarena.spreadLabels" (dict "app.kubernetes.io/component" "language-model" "planarena.io/language-model" $model.name) }}
 containers:
   - name: vllm
@@ -101,6 +101,9 @@ containers:
       {{- end }}
       - {name: HF_HUB_CACHE, value: /models}
       {{- include "planarena.offline" . | nindent 6 }}
+      {{- with include "planarena.extra" (dict "root" .root "own" $model "of" "extraEnv") }}
+      {{- . | nindent 6 }}
+      {{- end }}
     {{- include "planarena.poolResources" (dict "resources" $model.resources "gpu" $model.gpu "claim" "") | nindent 4 }}
     {{- include "planarena.hardened" .root | nindent 4 }}
     terminationMessagePolicy: FallbackToLogsOnError
@@ -133,7 +136,13 @@ containers:
       - {name: models, mountPath: /models, readOnly: true}
       - {name: tmp, mountPath: /tmp}
       - {name: shared-memory, mountPath: /dev/shm}
+      {{- with include "planarena.extra" (dict "root" .root "own" $model "of" "extraVolumeMounts") }}
+      {{- . | nindent 6 }}
+      {{- end }}
 volumes:
+  {{- with include "planarena.extra" (dict "root" .root "own" $model "of" "extraVolumes") }}
+  {{- . | nindent 2 }}
+  {{- end }}
   - name: models
     persistentVolumeClaim:
       claimName: {{ $model.claim }}

@@ -32,6 +32,9 @@ env:
   - {name: PLANARENA_MODEL_MEMORY, value: "{{ mulf 0.9 (include "planarena.bytes" $server.resources.memory | float64) | int64 }}"}
   - {name: OMP_NUM_THREADS, value: "{{ max 1 (include "planarena.threads" $server.resources.cpu | int) }}"}
   {{- include "planarena.offline" . | nindent 2 }}
+  {{- with include "planarena.extra" (dict "root" .root "own" $server "confined" true "of" "extraEnv") }}
+  {{- . | nindent 2 }}
+  {{- end }}
 {{ include "planarena.poolResources" (dict "resources" $server.resources "gpu" $server.gpu "claim" (and (eq $server.kind "container") .pool.gpu.claimTemplate)) }}
 terminationMessagePolicy: FallbackToLogsOnError
 {{- end }}
@@ -83,7 +86,7 @@ priorityClassName: {{ . }}
 {{- include "planarena.pullSecrets" .root }}
 # Not the worker's.
 {{ include "planarena.user" 65533 }}
-{{- include "planarena.placement" $server }}
+{{- include "planarena.placement" (dict "root" .root "own" $server "class" (ternary "cuda" "cpu" (gt (int $server.gpu.count) 0))) }}
 {{ include "planarena.spreadLabels" (dict "app.kubernetes.io/component" "model-server" "planarena.io/pool" .pool.name) }}
 containers:
   # No probe: a connection counts as a worker.
@@ -93,9 +96,15 @@ containers:
       - {name: model, containerPort: 7070}
     volumeMounts:
       {{- include "planarena.modelMounts" . | nindent 6 }}
+      {{- with include "planarena.extra" (dict "root" .root "own" $server "confined" true "of" "extraVolumeMounts") }}
+      {{- . | nindent 6 }}
+      {{- end }}
       - {name: shared-memory, mountPath: /dev/shm}
 volumes:
   {{- include "planarena.modelVolumes" . | nindent 2 }}
+  {{- with include "planarena.extra" (dict "root" .root "own" $server "confined" true "of" "extraVolumes") }}
+  {{- . | nindent 2 }}
+  {{- end }}
   - name: shared-memory
     emptyDir:
       medium: Memory

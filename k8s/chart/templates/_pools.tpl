@@ -64,11 +64,6 @@
 {{ $found }}
 {{- end }}
 
-{{- define "planarena.poolLabels" -}}
-{{ include "planarena.podLabels" (dict "root" .root "component" .component) }}
-planarena.io/pool: {{ .pool.name }}
-{{- end }}
-
 {{/* Kueue admits each pod with this label; its integration for Deployments looks for it there and copies it. */}}
 {{- define "planarena.queueLabels" -}}
 {{- with .queue }}
@@ -125,15 +120,21 @@ runtimeClassName: {{ . }}
 {{- end }}
 {{- include "planarena.pullSecrets" .root }}
 {{ include "planarena.user" 65532 }}
-{{- include "planarena.placement" $pool }}
+{{- include "planarena.placement" (dict "root" .root "own" $pool "class" $pool.device) }}
 {{ include "planarena.spreadLabels" (dict "app.kubernetes.io/component" "worker" "planarena.io/pool" $pool.name) }}
 {{- with $pool.gpu.claimTemplate }}
 resourceClaims:
   - name: gpu
     resourceClaimTemplateName: {{ . }}
 {{- end }}
-{{- if eq $pool.modelServer.kind "container" }}
+{{- $trusted := include "planarena.trusted" (dict "root" .root "of" "worker") | trim }}
+{{- if or $trusted (eq $pool.modelServer.kind "container") }}
 initContainers:
+{{- with $trusted }}
+  {{- . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- if eq $pool.modelServer.kind "container" }}
   # One that goes on running beside the worker.
   - {{ include "planarena.modelServer" (dict "root" .root "pool" $pool "listen" "unix:/model-socket/server") | nindent 4 | trim }}
     restartPolicy: Always
@@ -147,6 +148,9 @@ initContainers:
       runAsGroup: 65532
     volumeMounts:
       {{- include "planarena.modelMounts" . | nindent 6 }}
+      {{- with include "planarena.extra" (dict "root" .root "own" $pool.modelServer "confined" true "of" "extraVolumeMounts") }}
+      {{- . | nindent 6 }}
+      {{- end }}
       - {name: model-shared-memory, mountPath: /dev/shm}
       - {name: model-socket, mountPath: /model-socket}
 {{- end }}
@@ -175,6 +179,9 @@ containers:
       - name: {{ $name }}
         value: {{ toString $value | quote }}
       {{- end }}
+      {{- with include "planarena.extra" (dict "root" .root "own" $pool "of" "extraEnv") }}
+      {{- . | nindent 6 }}
+      {{- end }}
     {{- with include "planarena.secretRefs" (dict "root" .root "given" $pool.envFrom) }}
     envFrom:
       {{- . | nindent 6 }}
@@ -200,6 +207,12 @@ containers:
     terminationMessagePolicy: FallbackToLogsOnError
     volumeMounts:
       {{- include "planarena.scratchMounts" .root | nindent 6 }}
+      {{- with include "planarena.caMounts" .root | trim }}
+      {{- . | nindent 6 }}
+      {{- end }}
+      {{- with include "planarena.extra" (dict "root" .root "own" $pool "of" "extraVolumeMounts") }}
+      {{- . | nindent 6 }}
+      {{- end }}
       - {name: shared-memory, mountPath: /dev/shm}
       - {name: enrolment, mountPath: /run/planarena/enrolment, readOnly: true}
       {{- if $pool.weightsClaim }}
@@ -212,6 +225,12 @@ containers:
       - {name: model-socket, mountPath: /model-socket}
       {{- end }}
 volumes:
+  {{- with include "planarena.caVolumes" .root | trim }}
+  {{- . | nindent 2 }}
+  {{- end }}
+  {{- with include "planarena.extra" (dict "root" .root "own" $pool "of" "extraVolumes") }}
+  {{- . | nindent 2 }}
+  {{- end }}
   - name: data
     emptyDir:
       sizeLimit: {{ $pool.resources.storage }}
@@ -242,6 +261,9 @@ volumes:
   {{- end }}
   {{- if eq $pool.modelServer.kind "container" }}
   {{- include "planarena.modelVolumes" . | nindent 2 }}
+  {{- with include "planarena.extra" (dict "root" .root "own" $pool.modelServer "confined" true "of" "extraVolumes") }}
+  {{- . | nindent 2 }}
+  {{- end }}
   - name: model-shared-memory
     emptyDir:
       medium: Memory
@@ -295,6 +317,7 @@ PLANARENA_MODEL_SERVER: planarena-models-{{ .pool.name }}.{{ $values.namespaces.
 {{- end }}
 {{ include "planarena.egress" .root }}
 {{ include "planarena.tracing" .root }}
+{{ include "planarena.caVariables" .root }}
 {{- with index $values.settings "PLANARENA_LOG_FORMAT" }}
 PLANARENA_LOG_FORMAT: {{ . | quote }}
 {{- end }}

@@ -3,8 +3,8 @@
 {{- define "planarena.settings" -}}
 PLANARENA_DATA: /data
 {{- with .Values.store }}
-PLANARENA_STORE: {{ .bucket | default "/store" }}
-{{- if .bucket }}
+PLANARENA_STORE: {{ ternary .bucket "/store" (eq .kind "bucket") }}
+{{- if eq .kind "bucket" }}
 {{- with .endpoint }}
 PLANARENA_S3_ENDPOINT: {{ . | quote }}
 {{- end }}
@@ -15,7 +15,7 @@ PLANARENA_S3_PUBLIC_ENDPOINT: {{ . | quote }}
 {{- end }}
 PLANARENA_LAUNCHER: leaderboard.queue.launching.kubernetes_launcher
 PLANARENA_API_URL: http://{{ include "planarena.webHost" . }}:8000
-PLANARENA_SITE_URL: {{ if .Values.ingress.tlsSecret }}https{{ else }}http{{ end }}://{{ .Values.host }}
+PLANARENA_SITE_URL: {{ include "planarena.scheme" . }}://{{ .Values.host }}
 PLANARENA_ALLOWED_HOSTS: {{ include "planarena.hosts" . | quote }}
 PLANARENA_TRUST_PROXY: "1"
 PLANARENA_KUBERNETES_NAMESPACE: {{ .Values.namespaces.jobs }}
@@ -29,6 +29,7 @@ PLANARENA_WEIGHTS: /weights
 {{- end }}
 {{ include "planarena.egress" . }}
 {{ include "planarena.tracing" . }}
+{{ include "planarena.caVariables" . }}
 {{- end }}
 
 {{- define "planarena.hosts" -}}
@@ -53,6 +54,9 @@ planarena.io/settings: {{ include "planarena.allSettings" . | sha256sum | trunc 
 {{- with .Values.locks }}
 planarena.io/locks: {{ toJson . | sha256sum | trunc 16 }}
 {{- end }}
+{{- with .Values.privateCA.certificates }}
+planarena.io/private-ca: {{ sha256sum . | trunc 16 }}
+{{- end }}
 {{- with .Values.secrets.create }}
 {{- if or .site .web .metrics }}
 planarena.io/secrets: {{ toJson . | sha256sum | trunc 16 }}
@@ -60,8 +64,8 @@ planarena.io/secrets: {{ toJson . | sha256sum | trunc 16 }}
 {{- end }}
 {{- end }}
 
-{{/* envFrom and env of a container of the site. Takes `root`, `role` (web or queue), `direct`: past the pooler,
-     and `stores`: it reads or writes objects. */}}
+{{/* envFrom and env of a container of the site. Takes `root`, `role` (web or queue), `own` (values of its workload) and `stores`: it
+     reads or writes objects. */}}
 {{- define "planarena.siteEnvironment" -}}
 {{- $values := .root.Values -}}
 envFrom:
@@ -76,7 +80,7 @@ envFrom:
       name: {{ $values.secrets.metrics }}
       optional: true
 {{- end }}
-{{- if and .stores $values.store.bucket $values.store.secret }}
+{{- if and .stores (eq $values.store.kind "bucket") $values.store.secret }}
   - secretRef:
       name: {{ $values.store.secret }}
 {{- end }}
@@ -98,8 +102,8 @@ env:
   - name: DATABASE_PASSWORD
     valueFrom:
       secretKeyRef:
-        name: {{ $values.secrets.site }}
-        key: DATABASE_PASSWORD
+        name: {{ .passwordSecret.name | default $values.secrets.site }}
+        key: {{ .passwordSecret.key }}
 {{- $options := ternary (printf "?%s" .options) "" (ne .options "") }}
 {{- $direct := printf "postgresql://%s:$(DATABASE_PASSWORD)@%s:%d/%s%s" .user .host (int .port) .name $options }}
 {{- $pooled := printf "postgresql://%s:$(DATABASE_PASSWORD)@%s:%d/%s%s" .user .pooler.host (int .pooler.port) .name $options }}
@@ -108,6 +112,9 @@ env:
   - name: DATABASE_DIRECT_URL
     value: {{ $direct | quote }}
 {{- end }}
+{{- end }}
+{{- with include "planarena.extra" (dict "root" .root "own" .own "of" "extraEnv") }}
+{{- . | nindent 2 }}
 {{- end }}
 {{- end }}
 
@@ -127,26 +134,40 @@ env:
     sizeLimit: 256Mi
 {{- end }}
 
+{{/* Mounts of a container of the site. Takes `root` and `own`. */}}
 {{- define "planarena.siteMounts" -}}
-{{ include "planarena.scratchMounts" . }}
-{{- range $profile, $_ := .Values.locks }}
+{{ include "planarena.scratchMounts" .root }}
+{{- include "planarena.caMounts" .root }}
+{{- with include "planarena.extra" (dict "root" .root "own" .own "of" "extraVolumeMounts") }}
+{{ . }}
+{{- end }}
+{{- range $profile, $_ := .root.Values.locks }}
 - name: lock-{{ $profile }}
   mountPath: /weights/{{ $profile }}
   readOnly: true
 {{- end }}
 {{- end }}
 
+{{/* Takes `root` and `own`. */}}
 {{- define "planarena.siteVolumes" -}}
-{{ include "planarena.scratchVolumes" . }}
-{{- range $profile, $_ := .Values.locks }}
+{{ include "planarena.scratchVolumes" .root }}
+{{- include "planarena.caVolumes" .root }}
+{{- with include "planarena.extra" (dict "root" .root "own" .own "of" "extraVolumes") }}
+{{ . }}
+{{- end }}
+{{- range $profile, $_ := .root.Values.locks }}
 - name: lock-{{ $profile }}
   configMap:
     name: planarena-lock-{{ $profile }}
 {{- end }}
 {{- end }}
 
-{{/* Waits until the release's migrations have run. Takes `root` and `role`. */}}
+{{/* Init containers: the private authority, and one that waits for the database and until the release's migrations have run. Takes
+     `root`, `role` and `own`. */}}
 {{- define "planarena.migrated" -}}
+{{- with include "planarena.trusted" (dict "root" .root "of" "web") | trim }}
+{{ . }}
+{{- end }}
 - name: migrated
   image: {{ include "planarena.image" (dict "root" .root "of" "web") }}
   command: [python, manage.py, wait_for_migrations]
@@ -154,7 +175,7 @@ env:
   {{- include "planarena.smallResources" . | nindent 2 }}
   {{- include "planarena.hardened" . | nindent 2 }}
   volumeMounts:
-    {{- include "planarena.siteMounts" .root | nindent 4 }}
+    {{- include "planarena.siteMounts" . | nindent 4 }}
 {{- end }}
 
 {{- define "planarena.smallResources" -}}
@@ -180,14 +201,14 @@ livenessProbe:
 
 {{/* The store of pods that read or write objects, unless it is a bucket. */}}
 {{- define "planarena.storeMount" -}}
-{{- if not .Values.store.bucket -}}
+{{- if eq .Values.store.kind "volume" -}}
 - name: store
   mountPath: /store
 {{- end -}}
 {{- end }}
 
 {{- define "planarena.storeVolume" -}}
-{{- if not .Values.store.bucket -}}
+{{- if eq .Values.store.kind "volume" -}}
 - name: store
   persistentVolumeClaim:
     claimName: {{ .Values.store.existingClaim | default "planarena-store" }}

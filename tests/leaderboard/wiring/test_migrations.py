@@ -80,6 +80,22 @@ def test_it_waits_quietly_through_a_database_that_is_not_there_yet(monkeypatch):
     ]
 
 
+def test_the_migration_itself_waits_only_for_the_database(monkeypatch):
+    answers = iter([OperationalError("refused"), OperationalError("refused"), None])
+
+    def connect():
+        if (found := next(answers)) is not None:
+            raise found
+
+    monkeypatch.setattr(wait_for_migrations.connection, "ensure_connection", connect)
+    monkeypatch.setattr(wait_for_migrations, "_missing", lambda: pytest.fail("migrations were looked for"))
+    said = StringIO()
+    call_command("wait_for_migrations", seconds=60, poll=0.001, only_database=True, stdout=said)
+    assert said.getvalue().splitlines() == [
+        "waiting: the database does not answer (OperationalError)", "the database answers",
+    ]  # fmt: skip
+
+
 def test_it_does_not_wait_for_ever(monkeypatch):
     monkeypatch.setattr(wait_for_migrations, "_missing", lambda: "migrations of this release have not run")
     with pytest.raises(CommandError, match=r"Waited for 0.01 seconds: migrations of this release have not run\."):
