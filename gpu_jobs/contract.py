@@ -161,6 +161,14 @@ class PlansPlanner(Message):
     """Plans by task of the lease; tasks without a plan are absent."""
 
 
+class RecordedPlanner(Message):
+    """The stored answers of another run, which are scored again."""
+
+    kind: Literal["recorded"] = "recorded"
+    records: dict[str, ResultRecord]
+    """By task of the lease, without scores, samples and explanations."""
+
+
 class AgentPlanner(Message):
     """An agent, which gets its turns from the site."""
 
@@ -168,7 +176,14 @@ class AgentPlanner(Message):
 
 
 LeasedPlanner = (
-    BundledPlanner | EndpointPlanner | ChatPlanner | HubPlanner | CheckpointPlanner | PlansPlanner | AgentPlanner
+    BundledPlanner
+    | EndpointPlanner
+    | ChatPlanner
+    | HubPlanner
+    | CheckpointPlanner
+    | PlansPlanner
+    | RecordedPlanner
+    | AgentPlanner
 )
 
 
@@ -189,6 +204,8 @@ class LeaseRequest(Message):
     planner's own model in their place, and get no planner with roles."""
     knows_runs: bool = False
     """Whether the worker takes runs of the workbench (`RunLease`)."""
+    knows_records: bool = False
+    """Whether the worker scores stored answers (`RecordedPlanner`)."""
 
 
 class Lease(Message):

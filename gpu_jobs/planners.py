@@ -20,6 +20,7 @@ from gpu_jobs.contract import (
     EndpointPlanner,
     Lease,
     PlansPlanner,
+    RecordedPlanner,
     RoleModel,
     StrategyPlanner,
 )
@@ -233,6 +234,13 @@ def _plans(message: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[P
     yield GivenPlans({task: GivenPlan(entry.plan, entry.alternatives) for task, entry in message.plans.items()})
 
 
+@contextmanager
+def _recorded(message: RecordedPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+    from evaluator.core.recorded_answers import RecordedAnswers
+
+    yield RecordedAnswers(message.records, suite=suite)
+
+
 def _header(sent: Header) -> SecretHeader | None:
     return None if sent is None else SecretHeader(sent.name, sent.value.get_secret_value())
 
@@ -244,5 +252,6 @@ OPENERS: Mapping[type, Opener] = {
     BundledPlanner: _bundled,
     EndpointPlanner: _endpoint,
     PlansPlanner: _plans,
+    RecordedPlanner: _recorded,
 }
 """Openers of planners without a language model on the worker."""

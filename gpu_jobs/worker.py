@@ -227,6 +227,7 @@ class Worker:
                 token=token,
                 knows_roles=True,
                 knows_runs=True,
+                knows_records=True,
             )
         return self._request
 

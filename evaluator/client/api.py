@@ -28,6 +28,7 @@ from evaluator.client.shapes import (
     Evaluation,
     NewSubmission,
     PlannerEntry,
+    RegradedBoard,
     Reliability,
     Submission,
     SuiteInfo,
@@ -194,6 +195,32 @@ class Client:
     def cancel(self, evaluation_id: str) -> Evaluation:
         """Cancel an evaluation."""
         return _shaped(Evaluation, _json(self._call("POST", f"evaluations/{_segment(evaluation_id)}/cancel/", json={})))
+
+    def regrade(self, evaluation_id: str, *, allow: Sequence[str] = ()) -> Evaluation:
+        """Have the plans of an evaluation scored under today's rules. Returns the new evaluation.
+
+        Args:
+            evaluation_id: the evaluation.
+            allow: what may differ; empty: everything.
+
+        Raises:
+            RefusedError: it cannot be regraded, or the caller is no operator.
+        """
+        path = f"evaluations/{_segment(evaluation_id)}/regrade/"
+        return _shaped(Evaluation, _json(self._call("POST", path, json={"allow": list(allow)})))
+
+    def regrade_board(self, suite: str, *, skip: Sequence[str] = ()) -> RegradedBoard:
+        """Have some published evaluations of a suite scored under today's rules; repeat it while some are left.
+
+        Args:
+            suite: its slug.
+            skip: evaluations that earlier calls refused.
+
+        Raises:
+            RefusedError: there is no such suite, or the caller is no operator.
+        """
+        path = f"boards/{_segment(suite)}/regrade/"
+        return _shaped(RegradedBoard, _json(self._call("POST", path, json={"skip": list(skip)})))
 
     def reliability(self, evaluation_id: str) -> Reliability:
         """The reliability profile of an evaluation's planner.

@@ -312,6 +312,23 @@ class Finding(_Answer):
     where: str | None = None
 
 
+class RefusedRegrade(_Answer):
+    """An evaluation that cannot be regraded."""
+
+    evaluation: str
+    why: str
+
+
+class RegradedBoard(_Answer):
+    """One call's part of a board's regrading."""
+
+    queued: list[str]
+    """New evaluations."""
+    refused: list[RefusedRegrade]
+    left: int
+    """Further evaluations, for the next call."""
+
+
 class ReliabilityMember(_Answer):
     """A run of a reliability profile."""
 

@@ -79,6 +79,11 @@ class EvaluationReason(models.TextChoices):
     ACCEPTED = "accepted", "{count} tasks were accepted as faults of the planner by {who}."
     PUBLISHED = "published", "Completed and published."
     NOT_PUBLIC = "not_public", "Completed. It is not public, so no board shows it."
+    INCOMPLETE = (
+        "incomplete",
+        "Completed. Not ranked, because {count} of {total} tasks have no stored plan: a board compares means over the "
+        "same tasks.",
+    )
     LOCK_NOT_SIGNED = (
         "lock_not_signed",
         "Completed. Not ranked, because no operator vouches for the checkpoints of the profile {profile}: {detail}. "
@@ -196,6 +201,8 @@ class Submission(models.Model):
     """Relative to the submitter's other evaluations; operators set `Evaluation.priority`."""
     rerun_of = models.ForeignKey("Evaluation", on_delete=models.PROTECT, null=True, related_name="reruns")
     """The evaluation that this submission reruns: final states never change, so a rerun is a new submission."""
+    is_regrade = models.BooleanField(default=False, db_default=False)
+    """Whether the stored plans of `rerun_of` are scored again and its planner is not asked."""
     visibility = models.CharField(max_length=10, choices=Visibility, default=Visibility.PUBLIC)
     version = models.CharField(max_length=80, blank=True, default="", db_default="")
     """The submitter's name for the version of the planner, such as a commit. Versions of one planner are one family."""
@@ -220,6 +227,10 @@ class Submission(models.Model):
                 condition=models.Q(visibility="embargo", embargo_until__isnull=False)
                 | ~models.Q(visibility="embargo") & models.Q(embargo_until=None),
                 name="an_embargo_and_nothing_else_has_an_end",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(is_regrade=False) | models.Q(rerun_of__isnull=False),
+                name="a_regrade_has_an_original",
             ),
             models.CheckConstraint(
                 condition=models.Q(asked_again__in=AskedAgain.values),
@@ -328,6 +339,9 @@ class Evaluation(MeasuringConditions):
     tasks_total = models.PositiveIntegerField(default=0)
     tasks_not_run = models.PositiveIntegerField(default=0)
     """Tasks without expert, data or goal under these conditions: coverage is (total - not_run) of total."""
+    tasks_missing = models.PositiveIntegerField(default=0, db_default=0)
+    """Of `tasks_not_run`, those that could run but whose stored run has no plan. With any, no board ranks it: a mean
+    over other tasks cannot be compared."""
     provenance = models.JSONField(default=dict)
     summary = models.JSONField(null=True)
     """`evaluator.scoring.metrics.aggregate` over the results: `{"metrics": {key: {"mean", "low", "high", "tasks"}},

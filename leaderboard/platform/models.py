@@ -12,6 +12,7 @@ class Action(models.TextChoices):
 
     SUBMITTED = "submitted", "Submitted a planner"
     RERUN = "rerun", "Re-ran an evaluation"
+    REGRADED = "regraded", "Regraded an evaluation"
     RESUMED = "resumed", "Resumed an evaluation"
     ACCEPTED = "accepted", "Accepted infrastructure faults"
     CANCELLED = "cancelled", "Cancelled an evaluation"

@@ -53,6 +53,8 @@ _UPGRADED = (
     "was refunded: please submit again."
 )
 
+_REGRADED = "Its stored plans were scored again, and the planner was not asked."
+
 
 def claim_of(evaluation: Evaluation) -> Claim:
     """What is said about the planner of an evaluation before it is asked again."""
@@ -78,7 +80,7 @@ def ask_again(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool:
     After: it waits for further runs, explains so, and has no deadline (True); or none is due (False).
     """
     claim = claim_of(evaluation)
-    if not settings.FURTHER_RUNS or claim is Claim.FIXED:
+    if not settings.FURTHER_RUNS or claim is Claim.FIXED or evaluation.submission.is_regrade:
         return False
     runs = list(evaluation.further_runs)
     if any(run.state not in FINAL for run in runs):
@@ -161,11 +163,24 @@ def completed_runs(evaluation: Evaluation) -> list[Evaluation]:
 
 def report(evaluation: Evaluation) -> RunsReport:
     """The report of an evaluation whose further runs have ended."""
+    if evaluation.submission.is_regrade:
+        return _report_of_regrade(evaluation)
     return report_of(
         claim=claim_of(evaluation),
         runs=_records(evaluation=evaluation, runs=completed_runs(evaluation)),
         why=_missing(evaluation),
     )
+
+
+def _report_of_regrade(evaluation: Evaluation) -> RunsReport:
+    """Equal answers stay equal under other rules. How much the scores of a planner that varies differ under them is
+    unknown: only its first run is scored again."""
+    original = evaluation.submission.rerun_of
+    assert original is not None, "a constraint of the table"
+    before = (original.summary or {}).get("runs")
+    if before and (known := RunsReport.from_json(before)).is_deterministic:
+        return known
+    return report_of(claim=claim_of(evaluation), runs=[], why=_REGRADED)
 
 
 def _missing(evaluation: Evaluation) -> str:

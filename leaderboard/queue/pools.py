@@ -79,7 +79,7 @@ def without_pool() -> Q:
 
 def needs_of(evaluation: Evaluation) -> Needs:
     """What an evaluation requires of its pool. Reads its suite and planner."""
-    kinds = list(kinds_of(evaluation.submission.planner))
+    kinds = [] if evaluation.submission.is_regrade else list(kinds_of(evaluation.submission.planner))
     return Needs(
         executed=evaluation.suite.runs_experts,
         model=any(kind.loads_model for kind in kinds),
@@ -94,7 +94,8 @@ def _of_kinds(kinds: Sequence[str], *, path: str = "") -> Q:
         kinds: names of kinds.
         path: of the lookup, to the evaluation.
     """
-    return Q(**{path + _KIND: kinds}) | Q(**{path + _ROLE_KINDS: list(kinds)})
+    asked = Q(**{f"{path}submission__is_regrade": False})
+    return asked & (Q(**{path + _KIND: kinds}) | Q(**{path + _ROLE_KINDS: list(kinds)}))
 
 
 def _runs(pool: Pool) -> Q:

@@ -72,6 +72,8 @@ def published_or_not(evaluation: Evaluation) -> tuple[EvaluationReason, dict[str
     the suite."""
     if not is_public(evaluation.submission):
         return EvaluationReason.NOT_PUBLIC, {}
+    if evaluation.tasks_missing:
+        return EvaluationReason.INCOMPLETE, {"count": evaluation.tasks_missing, "total": evaluation.tasks_total}
     problem = problem_of_lock(
         suite=evaluation.suite.slug, profile=evaluation.profile, rules_digest=evaluation.profile_digest
     )  # fmt: skip

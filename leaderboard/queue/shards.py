@@ -23,7 +23,6 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.states import NewResult, announce, deadline_of, move_shard
 from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.models import Planner
 from leaderboard.platform.database import database_now
 from leaderboard.platform.tracing.evaluations import keep_trace
 from leaderboard.queue.stopping import enqueue_reconcile
@@ -51,7 +50,7 @@ def queue_tasks(
     """
     now = database_now()
     keys = in_asking_order(keys, suite=suite, of=conditions)
-    shards, leasable = split(planner=submission.planner, keys=keys, size=tasks_per_shard(suite))
+    shards, leasable = split(submission=submission, keys=keys, size=tasks_per_shard(suite))
     evaluation = Evaluation.runs.create(
         submission=submission,
         suite=suite,
@@ -70,7 +69,7 @@ def queue_tasks(
         },
         **fields,
     )
-    if evaluation.is_submitted:
+    if evaluation.is_submitted and not submission.is_regrade:
         check_open(evaluation)
     add_shards(evaluation=evaluation, shards=shards)
     keep_trace(evaluation.pk)
@@ -78,11 +77,16 @@ def queue_tasks(
     return evaluation
 
 
-def split(*, planner: Planner, keys: Sequence[str], size: int) -> tuple[list[list[str]], int | None]:
+def asks_submitted_planner(submission: Submission) -> bool:
+    """Whether workers call a planner that may be unreachable or slow."""
+    return not submission.is_regrade and kind_of(submission.planner).has_canary
+
+
+def split(*, submission: Submission, keys: Sequence[str], size: int) -> tuple[list[list[str]], int | None]:
     """The tasks of a new evaluation by shard, and the number of shards that may be leased at first (None: all)."""
     each = settings.CANARY_TASKS
     first = CANARIES * each
-    if not each or not kind_of(planner).has_canary or len(keys) <= max(size, first):
+    if not each or not asks_submitted_planner(submission) or len(keys) <= max(size, first):
         return chunks(keys, size=size), None
     return chunks(keys[:first], size=each) + chunks(keys[first:], size=size), 1
 

@@ -20,6 +20,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from evaluator.core.records import Outcome
@@ -253,7 +254,12 @@ def _apply(ending: Ending, *, own: Evaluation, verification: Verification) -> No
     OwnWorkerRun.objects.filter(evaluation=own).update(verified_by=verification if agrees else None)
     explain(own.pk, source=EvaluationState.COMPLETED, reason=_REASONS[ending.verdict], detail=ending.detail)
     if agrees or was_verified:
-        publish_again(Evaluation.runs.select_related("suite", "submission__planner").get(pk=own.pk))
+        # What its plans scored under other rules is ranked with it.
+        ranked = Q(pk=own.pk) | Q(submission__rerun_of=own.pk, submission__is_regrade=True)
+        for changed in Evaluation.objects.filter(ranked, state=EvaluationState.COMPLETED).select_related(
+            "suite", "submission__planner"
+        ):
+            publish_again(changed)
     notify_of_verdict(evaluation_id=own.pk, agrees=agrees)
 
 

@@ -71,6 +71,16 @@ RERUN = OwnerAction(
     tone="",
     button="primary",
 )
+REGRADE = OwnerAction(
+    url="planners:regrade",
+    label="Regrade",
+    sentence="Scores the stored plans under today's judge, scorers and version of the suite, as a new evaluation. Its "
+    "planner is not asked, and this evaluation stays as it is.",
+    confirm="Regrade its plans",
+    tone="",
+    button="",
+)
+"""Of operators."""
 VERIFY = OwnerAction(
     url="evaluations:verify",
     label="Verify",

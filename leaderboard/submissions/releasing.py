@@ -12,6 +12,7 @@ from uuid import UUID
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.db import transaction
+from django.db.models import Q
 from django.db.models.functions import Now
 
 from leaderboard.boards.services import publish_locked
@@ -49,7 +50,7 @@ def set_visibility(
 
     Before: nothing; evaluations may be running or have ended.
     After: public evaluations that may be ranked are on their boards, and event streams of readers who may no longer see
-    them are closed.
+    them are closed. Regrades of its plans have the same visibility.
 
     Raises:
         FieldErrors: the choice is not possible; nothing was changed.
@@ -72,6 +73,8 @@ def set_visibility(
         elif not was_public:
             current.public_since = database_now()
         _save(current, by=by, action=Action.VISIBILITY_SET, before=before)
+        for regrade in Submission.objects.filter(rerun_of__submission=current, is_regrade=True).order_by("pk"):
+            set_visibility(regrade, visibility=visibility, embargo_until=embargo_until, by=by)
     return True
 
 
@@ -107,7 +110,12 @@ def _release(submission_id: UUID) -> bool:
 
 
 _SAY_WHETHER_PUBLISHED = frozenset(
-    {EvaluationReason.PUBLISHED, EvaluationReason.NOT_PUBLIC, EvaluationReason.LOCK_NOT_SIGNED}
+    {
+        EvaluationReason.PUBLISHED,
+        EvaluationReason.NOT_PUBLIC,
+        EvaluationReason.INCOMPLETE,
+        EvaluationReason.LOCK_NOT_SIGNED,
+    }
 )
 
 
@@ -194,5 +202,8 @@ def _locked_evaluation(evaluation: Evaluation) -> Evaluation:
 
 def _finish(current: Evaluation, *, action: Action, by: User | None, details: dict[str, str]) -> None:
     record(by=by, action=action, target=current, label=current.in_words(), details=details)
-    if current.state == EvaluationState.COMPLETED:
-        publish_locked(current)
+    # Regrades of its plans are on boards of the same suite.
+    ranked = Q(pk=current.pk) | Q(submission__rerun_of=current.pk, submission__is_regrade=True)
+    completed = Evaluation.objects.filter(ranked, state=EvaluationState.COMPLETED)
+    for changed in completed.select_related("suite", "submission__planner").order_by("pk"):
+        publish_locked(changed)

@@ -293,8 +293,7 @@ def resume(evaluation: Evaluation, *, by: User | None = None) -> int:
         faults = TaskResult.objects.filter(OPEN_FAULTS, evaluation=current)
         open_keys = list(faults.order_by("task__position").values_list("task__key", flat=True))
         keys = in_asking_order(open_keys, suite=current.suite, of=current)
-        planner = current.submission.planner
-        shards, leasable = split(planner=planner, keys=keys, size=tasks_per_shard(current.suite))
+        shards, leasable = split(submission=current.submission, keys=keys, size=tasks_per_shard(current.suite))
         first = Shard.objects.filter(evaluation=current).count()
         advance(
             current,

@@ -67,7 +67,7 @@ from tests.leaderboard.evaluations.web.factories import (
     make_summary,
 )
 from tests.leaderboard.executed import make_executed_evaluation
-from tests.leaderboard.factories import make_submission, make_team
+from tests.leaderboard.factories import make_regraded, make_submission, make_team
 from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, run_evaluation
 from tests.leaderboard.queue.workers.test_doctor_reports import REPORT
@@ -210,6 +210,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         "versioned": str(_versioned(bea).pk),
+        "regraded": str(make_regraded(states["repeated"]).pk),
         "repeated_task": states["further_run"].results.order_by("task__position")[0].task.key,
         **{state: str(evaluation.pk) for state, evaluation in states.items()},
         **rows, "planner_id": rows["planners_planner"], "submission": rows["evaluations_submission"],

@@ -26,7 +26,7 @@ from leaderboard.evaluations.web.gathering import progress as progress_of
 from leaderboard.evaluations.withheld import Withheld
 from tests.fakes.launcher import reset_launcher
 from tests.leaderboard import suites
-from tests.leaderboard.factories import make_record, make_season, make_submission, make_suite
+from tests.leaderboard.factories import make_record, make_regraded, make_season, make_submission, make_suite
 from tests.leaderboard.readers import (
     EVERYBODY,
     LEAST_AND_MOST,
@@ -116,6 +116,7 @@ def make_things() -> list[dict[str, Any]]:
     TaskResult.objects.update(causes=CAUSES)
     shared = {
         "compared": known.pk, "other": other.pk, "profiled": make_profile(known).pk,
+        "regraded": make_regraded(known).pk,
         "digest": record_of(before), "hidden_digest": record_of(known),
     }  # fmt: skip
     return [things_of(one, **shared) for one in (known, before, other, moving, wanted)]

@@ -108,7 +108,7 @@ def things(evaluation: Evaluation) -> dict[str, Any]:
         **things_of(evaluation), **dict.fromkeys(ids, NOBODY), "season": "season", "name": "planner_server.py",
         "member": "owner", "invited": "owner", "key": "0", "extension": "csv", "uidb36": "a",
         **dict.fromkeys(("digest", "hidden_digest", "checkpoint"), "0" * 64),
-        **dict.fromkeys(("ended", "compared", "profiled"), evaluation.pk),
+        **dict.fromkeys(("ended", "compared", "profiled", "regraded"), evaluation.pk),
     }  # fmt: skip
 
 
@@ -164,7 +164,7 @@ def test_these_words_are_found_where_they_stand(private):
 
 def test_what_is_named_answers_as_if_it_never_was(private, full):
     differing = []
-    names = ("evaluation", "submission", "ended", "compared", "profiled")
+    names = ("evaluation", "submission", "ended", "compared", "profiled", "regraded")
     nothing = dict.fromkeys(names, NOBODY) | {"planner_id": 987654321}
     for evaluation in private.evaluations:
         real, none = things(evaluation), things(evaluation) | nothing

@@ -37,7 +37,7 @@ from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.factories import make_evaluation, make_season, make_submission, make_suite, ranked
+from tests.leaderboard.factories import make_evaluation, make_regraded, make_season, make_submission, make_suite, ranked
 from tests.leaderboard.platform.api.helpers import session_of
 from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.readers import make_readers
@@ -110,6 +110,7 @@ def make_world(tmp_path: Path) -> World:
         "rewards_job": accept(kind=REWARDS, owner=owner, request=None).pk,
         "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
         "ended": done.pk, "compared": done.pk, "extension": "csv", "profiled": make_profile(done).pk,
+        "regraded": make_regraded(done).pk,
         "checkpoint": checkpoint, "personal_token": create_token(user=owner).id, "uidb36": "a",
         "name": "planner_server.py", "season": make_season().name,
         "hidden_digest": server_store(split=HIDDEN).put(Artefact(data=b"secret", media_type=MediaType.TEXT)),

@@ -34,7 +34,7 @@ from leaderboard.quotas.models import QuotaEntry
 from leaderboard.rewards.services import accept_rewards
 from leaderboard.submissions.actions import rerun
 from tests.fakes.launcher import reset_launcher
-from tests.leaderboard.factories import make_season, make_submission, make_suite
+from tests.leaderboard.factories import make_regraded, make_season, make_submission, make_suite
 from tests.leaderboard.readers import (
     EVERYBODY,
     LEAST_AND_MOST,
@@ -102,7 +102,7 @@ def make_things() -> list[dict[str, Any]]:
     complete(faulty, record=partial(record, scores=SCORES, faulty="2"))
     deliver_some(moving, record=partial(record, scores=SCORES))
     shared = {
-        "compared": first.pk, "other": second.pk, "profiled": first.pk,
+        "compared": first.pk, "other": second.pk, "profiled": first.pk, "regraded": make_regraded(first).pk,
         "digest": record_of(first), "hidden_digest": record_of(first),
     }  # fmt: skip
     again = make_further_run(owner, lab=lab, suite=suite)

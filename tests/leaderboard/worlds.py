@@ -29,6 +29,7 @@ from leaderboard.planners.models import Planner
 from leaderboard.platform.models import Action, AuditEntry
 from leaderboard.queue.models import AttemptLog, Job, LogChunk, OwnWorkerRun, Verification, WorkerToken
 from leaderboard.quotas.models import QuotaBalance, QuotaEntry
+from tests.leaderboard.factories import make_regraded
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.suites import EXECUTED, JUDGED, column, indicator
 from tests.leaderboard.workbench.factories import make_run
@@ -140,6 +141,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         "digest": first.results.exclude(record_digest="")[0].record_digest,
         "compared": first.pk,
         "profiled": first.pk,
+        "regraded": make_regraded(first).pk,
         "other": done[1].pk,
         "run": make_run(owner, size=size).pk,
     }

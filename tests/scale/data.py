@@ -42,6 +42,7 @@ from leaderboard.reliability.models import ReliabilityProfile
 from leaderboard.rewards.services import REWARDS
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
+from tests.leaderboard.factories import make_regraded
 from tests.leaderboard.reliability.factories import make_profile
 from tests.scale.wide_suite import SLUG as WIDE
 
@@ -330,6 +331,7 @@ def examples() -> Iterator[dict[str, Any]]:
             "compared": content_of(Snapshot.objects.get(suite=suite, number=number)).rows[0]["evaluation"],
             "other": own[1].pk,
             "profiled": _profiled(own[0]),
+            "regraded": make_regraded(own[0]).pk,
             "team": "lab0",
             "username": owner.username,
             "planner_id": own[0].submission.planner_id,

@@ -58,7 +58,7 @@ from leaderboard.queue.workers.logs import may_read, tail
 from leaderboard.quotas.services import QuotaExceededError
 from leaderboard.reliability.web.presenters import reliability_panel
 from leaderboard.submissions import actions, services
-from leaderboard.submissions.actions import VERIFY, allowed_actions
+from leaderboard.submissions.actions import REGRADE, VERIFY, allowed_actions
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.web.forms import ChangeVisibilityForm
@@ -75,9 +75,13 @@ def detail(request: HttpRequest, evaluation_id: UUID) -> HttpResponse:
     may_verify = (acts or is_operator(request.user)) and hasattr(evaluation, "own_worker_run")
     if may_verify and not verification.why_not(user=user_of(request), evaluation=evaluation):
         offered_actions += (VERIFY,)
+    has_plans = evaluation.is_submitted and not evaluation.suite.in_turns
+    if has_plans and evaluation.state == EvaluationState.COMPLETED and is_operator(request.user):
+        offered_actions += (REGRADE,)
     reruns = Evaluation.objects.none()
     if evaluation.state in states.FINAL:
-        reruns = visible_evaluations(request.user).filter(submission__rerun_of=evaluation).order_by("created")
+        again = visible_evaluations(request.user).filter(submission__rerun_of=evaluation)
+        reruns = again.select_related("submission").order_by("created")
     offered: Sequence[Mapping[str, Any]] = ()
     board = content_of(sharing.snapshot).rows if sharing.snapshot is not None else ()
     if board and can_be_compared(evaluation):

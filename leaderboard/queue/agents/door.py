@@ -115,7 +115,7 @@ def _evaluation(*, user_id: int, evaluation_id: UUID | None) -> Evaluation:
     """The evaluation with this id; without one, the only unfinished one of the user's agents, or the last finished. One
     that waits for its further runs is represented by the first of these."""
     mine = Evaluation.runs.select_related("suite").filter(
-        submission__submitted_by=user_id, submission__planner__kind__in=AGENTS
+        submission__submitted_by=user_id, submission__planner__kind__in=AGENTS, submission__is_regrade=False
     )
     if evaluation_id is not None:
         evaluation = mine.filter(pk=evaluation_id).first()

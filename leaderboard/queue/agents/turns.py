@@ -37,7 +37,8 @@ def waits_for_agent() -> Q:
     # A leased shard has a live attempt: a database constraint.
     held = Shard.objects.filter(evaluation=OuterRef("pk"), state=ShardState.LEASED)
     needs_worker = Q(Exists(present)) | Q(Exists(overdue_turns().filter(evaluation=OuterRef("pk"))))
-    return Q(submission__planner__kind__in=AGENTS) & (~needs_worker | Q(Exists(held)))
+    asks_agent = Q(submission__planner__kind__in=AGENTS, submission__is_regrade=False)
+    return asks_agent & (~needs_worker | Q(Exists(held)))
 
 
 def waiting_for_agent_among(evaluation_ids: Sequence[UUID]) -> frozenset[UUID]:

@@ -34,7 +34,6 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.results.results import new_results, note_new_results
 from leaderboard.evaluations.states import complete_shard, end_attempt, end_attempts_of, explain, move_shard
-from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.models import Planner
 from leaderboard.planners.secret_headers import addresses_to_hide
 from leaderboard.platform.database import database_now
@@ -45,7 +44,7 @@ from leaderboard.queue.leasing import worker_pools
 from leaderboard.queue.leasing.evaluation_locks import AttemptEndedError, locked_attempt
 from leaderboard.queue.leasing.next_shard import Lease, hash_token, lease_next
 from leaderboard.queue.leasing.turns import LeaseFilter
-from leaderboard.queue.shards import end_waiting_shards, remaining_tasks
+from leaderboard.queue.shards import asks_submitted_planner, end_waiting_shards, remaining_tasks
 from leaderboard.queue.stopping import enqueue_reconcile, enqueue_replacement, enqueue_stop
 
 _LONGEST_WAIT = timedelta(seconds=60)
@@ -226,8 +225,9 @@ def complete_locked(attempt: Attempt, *, delivered: Sequence[ResultRecord] = ())
 
 def _note_proven(attempt: Attempt) -> None:
     """Mark the planner of a completed attempt as proven if it answers in time."""
-    planner = attempt.shard.evaluation.submission.planner
-    if planner.proven or attempt.is_by_own_worker or not kind_of(planner).has_canary:
+    submission = attempt.shard.evaluation.submission
+    planner = submission.planner
+    if planner.proven or attempt.is_by_own_worker or not asks_submitted_planner(submission):
         return
     answered = attempt.results.filter(outcome__in=[Outcome.SCORED, Outcome.PLANNER_FAULT])
     if answered.exclude(reason__in=canary.BROKEN).exists():

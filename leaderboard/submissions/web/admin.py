@@ -21,6 +21,7 @@ from leaderboard.queue import verification
 from leaderboard.queue.operating import prioritise, requeue
 from leaderboard.submissions import services
 from leaderboard.submissions.actions import rerun
+from leaderboard.submissions.regrading import regrade
 from leaderboard.submissions.releasing import LONGEST_REASON, hide, show_again
 
 CONFIRMED = "confirmed"
@@ -98,7 +99,18 @@ class EvaluationAdmin(ReadOnlyAdmin):
     ordering = ("-created",)
     inlines = (ShardInline,)
     action_form = ChoosePriorityForm
-    actions = ("cancel", "resume", "accept", "rerun", "verify", "requeue", "set_priority", "hide", "show_again")
+    actions = (
+        "cancel",
+        "resume",
+        "accept",
+        "rerun",
+        "regrade",
+        "verify",
+        "requeue",
+        "set_priority",
+        "hide",
+        "show_again",
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Evaluation]:
         return Evaluation.runs.order_by(*self.get_ordering(request))
@@ -146,6 +158,10 @@ class EvaluationAdmin(ReadOnlyAdmin):
     @admin.action(description="Re-run for the owner, without quota charge ...")
     def rerun(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
         return self._act(request=request, chosen=chosen, name="rerun", do=_rerun_for_owner, said="submitted again")
+
+    @admin.action(description="Regrade under today's rules ...")
+    def regrade(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:
+        return self._act(request=request, chosen=chosen, name="regrade", do=regrade, said="its plans are scored again")
 
     @admin.action(description="Requeue ...")
     def requeue(self, request: HttpRequest, chosen: QuerySet[Evaluation]) -> TemplateResponse | None:

@@ -38,6 +38,7 @@ from leaderboard.planners.web.serializers import PlannerInput, PlannerOutput
 from leaderboard.platform.api.errors import by_field
 from leaderboard.platform.api.examples import (
     CONFLICT,
+    EVALUATION_ID,
     EXAMPLE_SUITE,
     NO_QUOTA,
     NOT_READY,
@@ -47,7 +48,7 @@ from leaderboard.platform.api.examples import (
     example,
     example_of,
 )
-from leaderboard.platform.api.shapes import Input
+from leaderboard.platform.api.shapes import Input, Output
 from leaderboard.platform.api.views import ApiView, ListView, RetrieveView, Selected
 from leaderboard.platform.operators import is_operator
 from leaderboard.platform.problems import FieldErrors
@@ -64,6 +65,7 @@ from leaderboard.submissions.pending import (
     submission_of,
     submit_once,
 )
+from leaderboard.submissions.regrading import Change, regrade, regrade_board
 from leaderboard.submissions.releasing import set_visibility
 from leaderboard.submissions.services import submit_for_own_worker
 
@@ -393,3 +395,86 @@ class VerifyView(_ActionView):
 
     def act(self, evaluation: Evaluation) -> None:
         verification.order(user=user_of(self.request), evaluation=evaluation)
+
+
+class IsOperator(BasePermission):
+    """The caller is staff, with the second factor that the site requires of staff."""
+
+    message = "Only operators of this site may do this."
+
+    def has_permission(self, request: Request, view: Any) -> bool:  # noqa: ARG002
+        return is_operator(request.user)
+
+
+class RegradeInput(Input):
+    """What a regrade may change."""
+
+    allow = serializers.ListField(
+        child=serializers.ChoiceField(choices=[change.value for change in Change]),
+        default=list,
+        help_text="What may differ from the first run; empty: all of them.",
+    )
+
+
+class RegradeView(ApiView):
+    """Score the stored plans of a completed evaluation under today's rules, as a new evaluation."""
+
+    permission_classes = [*LOGGED_IN, IsOperator]
+    scope = Scope.SUBMIT
+    bodies = {"POST": RegradeInput}
+
+    @extend_schema(responses={201: EvaluationOutput, 409: CONFLICT, 503: NOT_READY})
+    def post(self, request: Request, evaluation_id: UUID) -> Response:
+        """The new evaluation names the one that asked the planner in `rerun_of`; nobody is charged."""
+        evaluation = get_object_or_404(runs_for(request.user), pk=evaluation_id)
+        allowed = [Change(name) for name in self.read(request)["allow"]] or list(Change)
+        again = regrade(evaluation, by=user_of(request), allowed=allowed)
+        made = runs_for(request.user).get(pk=again.pk)
+        return Response(EvaluationOutput(made, context={"request": request}).data, status=status.HTTP_201_CREATED)
+
+
+class RegradeBoardInput(Input):
+    """Evaluations to leave out."""
+
+    skip = serializers.ListField(
+        child=serializers.UUIDField(), default=list, max_length=1000, help_text="Those that earlier calls refused."
+    )
+
+
+class RegradeRefusedOutput(Output):
+    """An evaluation that cannot be regraded."""
+
+    evaluation = serializers.UUIDField()
+    why = serializers.CharField()
+
+
+@example({
+    "queued": [EVALUATION_ID], "left": 12,
+    "refused": [{"evaluation": EVALUATION_ID, "why": "Its planner was asked in turns."}],
+})  # fmt: skip
+class RegradeBoardOutput(Output):
+    """The progress of a board's regrading."""
+
+    queued = serializers.ListField(child=serializers.UUIDField(), help_text="New evaluations.")
+    refused = RegradeRefusedOutput(many=True)
+    left = serializers.IntegerField(help_text="Further evaluations, for the next call.")
+
+
+class RegradeBoardView(ApiView):
+    """Regrade the published evaluations of a suite that were scored under other rules than today's."""
+
+    permission_classes = [*LOGGED_IN, IsOperator]
+    scope = Scope.SUBMIT
+    bodies = {"POST": RegradeBoardInput}
+
+    @extend_schema(responses={200: RegradeBoardOutput, 409: CONFLICT, 503: NOT_READY})
+    def post(self, request: Request, slug: str) -> Response:
+        """Queues a bounded number of them: repeat the call while `left` is not 0."""
+        done = regrade_board(slug, by=user_of(request), skip=self.read(request)["skip"])
+        return Response(
+            {
+                "queued": [one.pk for one in done.queued],
+                "refused": [{"evaluation": one.pk, "why": why} for one, why in done.refused],
+                "left": done.left,
+            }
+        )

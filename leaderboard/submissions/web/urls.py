@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from leaderboard.submissions.web import views
+from leaderboard.submissions.web import regrading_views, views
 
 app_name = "planners"
 
 urlpatterns = [
+    path("evaluations/<id:evaluation_id>/regrade/", regrading_views.regrade_now, name="regrade"),
+    path("evaluations/<id:evaluation_id>/changes/", regrading_views.changes, name="changes"),
     path("submit/", views.choose, name="submit"),
     path("submit/check/", views.check, name="check"),
     path("submit/test/", views.test_call, name="test"),

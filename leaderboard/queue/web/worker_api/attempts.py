@@ -169,7 +169,7 @@ class AgentTurnView(AttemptView):
         message = validated(TurnRequest, request.data)
         leases.heartbeat(attempt_id)
         evaluation = Evaluation.runs.select_related("submission__planner").get(shards__attempts=attempt_id)
-        if not kind_of(evaluation.submission.planner).is_agent:
+        if evaluation.submission.is_regrade or not kind_of(evaluation.submission.planner).is_agent:
             raise NoAgentError("The planner of this attempt is not an agent, and has no turns.")
         if message.ended is not None:
             turns.end_task(evaluation_id=evaluation.pk, end=message.ended)

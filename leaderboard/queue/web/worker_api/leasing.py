@@ -12,17 +12,28 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.core.suites.hidden import HIDDEN
-from gpu_jobs.contract import RUNS_WAIT_HEADER, WORK_LEFT_HEADER, GivenUp, Lease, LeaseRequest, Session, SessionRequest
+from gpu_jobs.contract import (
+    RUNS_WAIT_HEADER,
+    WORK_LEFT_HEADER,
+    GivenUp,
+    Lease,
+    LeaseRequest,
+    RecordedPlanner,
+    Session,
+    SessionRequest,
+)
 from gpu_jobs.tracing.spans import traceparent
 from leaderboard.catalog.hidden_data import FACTS
 from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.results.recorded_answers import AnswersLostError, answers_for
 from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
 from leaderboard.queue import beside
 from leaderboard.queue.leasing import leases, next_shard
+from leaderboard.queue.shards import asks_submitted_planner
 from leaderboard.queue.web.worker_api.messages import answer, validated
 from leaderboard.queue.workers.authentication import HasWorkerSession, IsEnrolled, WorkerAuthentication
 from leaderboard.queue.workers.sessions import open_session
@@ -31,6 +42,8 @@ from leaderboard.queue.workers.tokens import Holder, note_lease
 _SLICED_HEARTBEAT_SECONDS = 5
 _WITHOUT_ROLES = Q(submission__planner__role_kinds=[])
 """Evaluations whose planners have no models of roles."""
+_ASKS_PLANNER = Q(submission__is_regrade=False)
+"""Evaluations that do not score stored answers again."""
 _HEARTBEATS_PER_SLICE = 4
 """Limits the excess over a time slice to a quarter."""
 _WORK_LEFT = OpenApiParameter(
@@ -89,7 +102,7 @@ def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
         worker=holder.name(request.worker),
         suites=request.suites,
         evaluation_id=request.evaluation,
-        scope=holder.scope if request.knows_roles else holder.scope & _WITHOUT_ROLES,
+        scope=_scope_of(holder, request=request),
         token=request.token,
         pool=holder.pool(suites=request.suites, evaluation_id=request.evaluation),
     )
@@ -98,9 +111,15 @@ def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
     try:
         with lease_span(leased.attempt, evaluation=leased.evaluation.pk, started=started):
             return _message_of(leased, holder=holder)
-    except (HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
+    except (AnswersLostError, HeaderUnreadableError, OwnersSecretError, NotReadyError) as error:
         leases.give_up(attempt_id=leased.attempt.pk, how=GivenUp.FAILED, detail=str(error))
         return None
+
+
+def _scope_of(holder: Holder, *, request: LeaseRequest) -> Q:
+    """The evaluations whose leases a worker of this release understands."""
+    scope = holder.scope if request.knows_roles else holder.scope & _WITHOUT_ROLES
+    return scope if request.knows_records else scope & _ASKS_PLANNER
 
 
 def _may_run(request: LeaseRequest) -> bool:
@@ -110,8 +129,8 @@ def _may_run(request: LeaseRequest) -> bool:
 
 def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:
     evaluation, planner = lease.evaluation, lease.evaluation.submission.planner
-    kind = kind_of(planner)
-    if roles.has_secret(planner) and holder.owner_id not in {None, planner.owner_id}:
+    is_regrade = evaluation.submission.is_regrade
+    if not is_regrade and roles.has_secret(planner) and holder.owner_id not in {None, planner.owner_id}:
         raise OwnersSecretError
     return Lease(
         attempt=str(lease.attempt.pk),
@@ -130,7 +149,9 @@ def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:
         needs_seed=evaluation.split == HIDDEN,
         perturbation=evaluation.perturbation,
         repetition=evaluation.repetition,
-        planner=roles.leased(kind.lease(planner=planner, tasks=lease.tasks), planner=planner),
+        planner=RecordedPlanner(records=answers_for(evaluation, tasks=lease.tasks))
+        if is_regrade
+        else roles.leased(kind_of(planner).lease(planner=planner, tasks=lease.tasks), planner=planner),
         tasks=tuple(lease.tasks),
         traceparent=traceparent(),
     )
@@ -139,7 +160,7 @@ def _message_of(lease: next_shard.Lease, *, holder: Holder) -> Lease:
 def _heartbeat_seconds(evaluation: Evaluation) -> int:
     """Interval of heartbeats. It is short for submitted planners, which give way at heartbeats (`time_slices`)."""
     seconds = min(settings.HEARTBEAT_SECONDS, settings.LEASE_SECONDS // 4)
-    if kind_of(evaluation.submission.planner).has_canary:
+    if asks_submitted_planner(evaluation.submission):
         seconds = min(seconds, _SLICED_HEARTBEAT_SECONDS)
         if settings.SLICE_SECONDS:
             seconds = min(seconds, settings.SLICE_SECONDS // _HEARTBEATS_PER_SLICE)

@@ -62,4 +62,5 @@ def session_of(enrolment: str) -> str:
 
 def lease_request(**changes: Any) -> dict[str, Any]:
     """The body of a lease request, with a token of its own."""
-    return {"worker": "w", "token": secrets.token_urlsafe(32), "knows_roles": True, **changes}
+    known = {"knows_roles": True, "knows_records": True}
+    return {"worker": "w", "token": secrets.token_urlsafe(32), **known, **changes}
