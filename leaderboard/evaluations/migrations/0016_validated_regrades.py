@@ -5,7 +5,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluations', '0014_regrades'),
+        ('evaluations', '0015_regrades'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('platform', '0006_regraded'),
+        ('platform', '0007_regraded'),
     ]
 
     operations = [

@@ -5,7 +5,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('platform', '0005_known_actions'),
+        ('platform', '0006_redundant_indexes'),
     ]
 
     operations = [

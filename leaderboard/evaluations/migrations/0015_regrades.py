@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('catalog', '0003_signed_lock'),
-        ('evaluations', '0013_validated_constraints'),
+        ('evaluations', '0014_redundant_indexes'),
         ('people', '0003_weight_of_anchors'),
         ('planners', '0004_roles'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
