@@ -2,11 +2,12 @@ import htmx from "htmx.org";
 
 const AGAIN_MS = 1500;
 
-/** Follow the run on this page: its events replace the page's content, and keep the run alive while somebody watches. */
+/** Follow the run on this page, or the pair of runs, which has no stream of events: what happens replaces the page's content, and keeps
+ * the runs alive while somebody watches. */
 export function followRun(): void {
   const run = document.getElementById("run");
   const address = run?.dataset["events"];
-  if (run === null || address === undefined || run.dataset["ended"] !== undefined) return;
+  if (run === null || run.dataset["ended"] !== undefined) return;
   let source: EventSource | undefined;
   let pending = false;
   const refresh = async (): Promise<void> => {
@@ -25,6 +26,10 @@ export function followRun(): void {
       });
     }, AGAIN_MS);
   };
+  if (address === undefined) {
+    poll();
+    return;
+  }
   source = new EventSource(address);
   source.addEventListener("message", () => void refresh());
   source.addEventListener("again", () => void refresh());

@@ -22,6 +22,7 @@ from leaderboard.reliability.web import api as reliability
 from leaderboard.rewards.web.api import RewardsJobView, RewardsView
 from leaderboard.submissions.web import api as submissions
 from leaderboard.submissions.web import endpoint_tests_api
+from leaderboard.votes.web import urls as votes
 from leaderboard.workbench.web import urls as workbench
 
 app_name = "api"
@@ -104,6 +105,7 @@ urlpatterns = [
     path("webhooks/<id:webhook_id>/", webhooks.WebhookView.as_view(), name="webhook"),
     path("webhooks/<id:webhook_id>/test/", webhooks.TestView.as_view(), name="test-webhook"),
     *workbench.api_patterns,
+    *votes.api_patterns,
     *workbench.worker_patterns,
     *worker_api_urls.urlpatterns,
     # Only with the trailing slash, which is added to other paths.

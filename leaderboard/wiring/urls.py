@@ -53,4 +53,5 @@ urlpatterns = [
     path("", include("leaderboard.queue.web.urls")),
     path("", include("leaderboard.messages.web.urls")),
     path("", include("leaderboard.workbench.web.urls")),
+    path("", include("leaderboard.votes.web.urls")),
 ]

@@ -76,6 +76,8 @@ class NewRun:
     after: Run | None = None
     """The run before it, whose files and results it may name."""
     keep: bool = False
+    is_blind: bool = False
+    """Whether its planner is not to be known yet."""
 
 
 def suites() -> list[Suite]:
@@ -149,6 +151,7 @@ def start(new: NewRun, *, user: User | None, asker: str) -> Run:
         run = Run.objects.create(
             owner=user, asker=asker, after=new.after, suite=suite.slug, profile=settings.PROFILE, planner=planner,
             bundled_name=bundled, text=text, plan=new.plan, created=now, seen_at=now, is_kept=new.keep,
+            is_blind=new.is_blind,
         )  # fmt: skip
         for number, file in enumerate(files):
             file.run, file.number = run, number

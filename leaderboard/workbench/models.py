@@ -48,6 +48,8 @@ class Run(models.Model):
     created = models.DateTimeField(default=timezone.now)
     seen_at = models.DateTimeField(default=timezone.now)
     """When a reader last followed it."""
+    is_blind = models.BooleanField(default=False, db_default=False)
+    """Whether nobody may learn its planner yet: no page and no call shows it, except as a side of a pair (`votes`)."""
     is_kept = models.BooleanField(default=False)
     """Whether it runs although nobody follows it."""
     tries = models.PositiveSmallIntegerField(default=0)

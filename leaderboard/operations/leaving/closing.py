@@ -40,6 +40,7 @@ from leaderboard.platform.audit import pseudonymise, record
 from leaderboard.platform.models import Action
 from leaderboard.queue.models import AttemptLog, WorkerToken
 from leaderboard.submissions import services as evaluations
+from leaderboard.votes.services import delete_votes_of
 from leaderboard.workbench.models import Run
 
 NAME_BEFORE = "deleted user "
@@ -56,8 +57,8 @@ def close_account(*, user: User, by: User | None) -> bool:
     """Disable all access to an account. False if it is already closed or deleted.
 
     Before: nothing. `by` is None for a management command.
-    After: the user cannot sign in, their tokens are revoked, their evaluations without a team are being cancelled, and
-    another member owns each of their teams that has one. Published results keep their name.
+    After: the user cannot sign in, their tokens are revoked, their votes are deleted, their evaluations without a team
+    are being cancelled, and another member owns each of their teams that has one. Published results keep their name.
     """
     with transaction.atomic():
         lock_owner(user)
@@ -65,6 +66,7 @@ def close_account(*, user: User, by: User | None) -> bool:
             return False
         end_all(user=user, because="account closed")
         teams.hand_over_all(user=user)
+        delete_votes_of(user)
         record(by=by, action=Action.ACCOUNT_CLOSED, target=user)
         _say_goodbye(user=user, subject="Your account is closed", text=_CLOSED)
         # Not a partial: Django 5.2 cannot log the error of one, and raises instead.
@@ -166,6 +168,7 @@ def _delete_rows(user: User) -> None:
     Planner.objects.filter(owner=user).update(description="")
     PlansFile.objects.filter(owner=user).delete()
     CheckpointUpload.objects.filter(owner=user).delete()
+    delete_votes_of(user)
     Run.objects.filter(owner=user).delete()
 
 

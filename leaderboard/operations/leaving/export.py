@@ -31,6 +31,7 @@ from leaderboard.platform.http.downloads import streamed
 from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.models import WorkerToken
 from leaderboard.quotas.models import QuotaEntry
+from leaderboard.votes.models import Vote
 from leaderboard.workbench.models import Run
 
 FORMAT = "planarena-account/1"
@@ -104,9 +105,10 @@ def _lists(user: User) -> Mapping[str, Iterator[Row]]:
             _result,
         ),
         "workbench_runs": _rows(
-            Run.objects.filter(owner=user).select_related("planner"),
+            Run.objects.filter(owner=user, is_blind=False).select_related("planner"),
             _fields("id", "text", "planner_name", "state", "created"),
         ),
+        "votes": _rows(Vote.objects.filter(voter=user), _fields("pair_id", "response", "plan", "created", "changed")),
         "quota": _rows(
             QuotaEntry.objects.filter(user=user),
             _fields("suite", "day", "evaluation_id", "amount", "reason", "created"),

@@ -38,6 +38,7 @@ INSTALLED_APPS = [
     "leaderboard.rewards",
     "leaderboard.workbench",
     "leaderboard.boards",
+    "leaderboard.votes",
     "leaderboard.submissions",
     "leaderboard.operations",
     "leaderboard.help",

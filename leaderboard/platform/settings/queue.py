@@ -81,6 +81,7 @@ CELERY_BEAT_SCHEDULE = {
     "sign-what-is-unsigned": _every(SWEEP_SECONDS, "boards.signing.tasks.sign_unsigned", expires=SWEEP_SECONDS * 5),
     "sweep-workbench": _every(SWEEP_SECONDS, "workbench.tasks.sweep", expires=SWEEP_SECONDS * 5),
     "forget-runs": _every(6 * 3600, "workbench.tasks.forget_old", expires=3600),
+    "close-pairs": _every(300, "votes.tasks.close_pairs", expires=300),
     "measure-profiles": _every(60, "reliability.tasks.measure_profiles", expires=300),
     "send-messages": _every(SWEEP_SECONDS, "messages.tasks.dispatch", expires=SWEEP_SECONDS * 5),
     "prune-messages": _every(3600, "messages.tasks.prune", expires=3600),

@@ -108,10 +108,10 @@ class RunsView(ApiView):
         user = user_of(request)
         after = None
         if body["after"] is not None:
-            after = Run.objects.filter(pk=body["after"]).first()
+            after = Run.objects.filter(pk=body["after"], is_blind=False).first()
             if after is None:
                 raise ValidationError({"after": ["There is no such run."]})
-        files = [GivenFile(name=file["name"], data=_decoded(file)) for file in body["files"]]
+        files = [GivenFile(name=file["name"], data=decoded(file)) for file in body["files"]]
         new = NewRun(
             text=body["text"], planner=body["planner"], suite=body["suite"], files=files, plan=body["plan"],
             after=after, keep=body["keep"],
@@ -121,7 +121,8 @@ class RunsView(ApiView):
         return Response(RunOutput(run).data, status=status.HTTP_202_ACCEPTED, headers={"Location": address})
 
 
-def _decoded(file: dict[str, Any]) -> bytes:
+def decoded(file: dict[str, Any]) -> bytes:
+    """The bytes of a file in a body. Raises DRF's `ValidationError` if they are not in base64."""
     try:
         return base64.b64decode(file["content"], validate=True)
     except (binascii.Error, ValueError):
@@ -129,7 +130,7 @@ def _decoded(file: dict[str, Any]) -> bytes:
 
 
 def _found(run_id: UUID) -> Run:
-    run = get_object_or_404(Run.objects.select_related("planner"), pk=run_id)
+    run = get_object_or_404(Run.objects.select_related("planner"), pk=run_id, is_blind=False)
     asking.note_reader(run.pk)
     return run
 
@@ -162,7 +163,7 @@ class CancelRunView(ApiView):
     @extend_schema(request=None, responses=RunOutput)
     def post(self, request: Request, run_id: UUID) -> Response:
         """Cancel one's own run. One that has ended stays as it is."""
-        run = Run.objects.filter(pk=run_id, owner=user_of(request)).first()
+        run = Run.objects.filter(pk=run_id, owner=user_of(request), is_blind=False).first()
         if run is None:
             raise NotFound("You have no such run.")
         asking.cancel(run.pk, reason="Its owner cancelled it.")

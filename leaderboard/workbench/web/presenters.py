@@ -15,7 +15,7 @@ from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, typ
 from leaderboard.workbench.asking import place_of, results_of, usual_seconds
 from leaderboard.workbench.models import Run, RunState
 
-_OUTCOMES = {
+OUTCOMES = {
     Ending.MADE: "scored",
     Ending.PARTLY: "planner_fault",
     Ending.DECLINED: "not_run",
@@ -83,7 +83,7 @@ def run_page(run: Run) -> RunPage:
         run=run,
         planner=run.planner_name or "the plan below",
         state=ENDINGS[ending] if ending else str(RunState(run.state).label),
-        outcome=_OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
+        outcome=OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
         sentence=_sentence(run, seen=len(seen), steps=len(steps)),
         files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
         graph=_graph(plan, seen=seen, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),

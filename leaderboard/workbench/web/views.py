@@ -31,6 +31,7 @@ from leaderboard.workbench.web.live import stream_of
 from leaderboard.workbench.web.presenters import run_page
 
 _RECENT = 10
+_named = Run.objects.filter(is_blind=False)
 _PREPARED = Path(__file__).parent.parent / "prepared"
 
 
@@ -72,18 +73,20 @@ def bench(request: HttpRequest) -> HttpResponse:
         return redirect_to_login(request.get_full_path())
     chosen = next((one for one in prepared() if one.key == request.POST.get("prepared", "")), None)
     text = request.POST.get("text", "") if chosen is None else chosen.text
-    files = _files(request) if chosen is None else [_prepared_file(chosen)]
+    files = uploaded_files(request) if chosen is None else [prepared_file(chosen)]
     new = NewRun(
         text=text, planner=request.POST.get("planner", ""), suite=request.POST.get("suite", ""), files=files,
     )  # fmt: skip
     return _started(request, new)
 
 
-def _prepared_file(chosen: Prepared) -> GivenFile:
+def prepared_file(chosen: Prepared) -> GivenFile:
+    """The file of a prepared request."""
     return GivenFile(name=chosen.file, data=(_PREPARED / chosen.file).read_bytes())
 
 
-def _files(request: HttpRequest) -> list[GivenFile]:
+def uploaded_files(request: HttpRequest) -> list[GivenFile]:
+    """The files of a form."""
     return [
         GivenFile(name=(upload.name or "").rpartition("/")[2].replace(" ", "_"), data=upload.read())
         for upload in request.FILES.getlist("files")
@@ -110,13 +113,13 @@ def _form(request: HttpRequest, *, errors: dict[str, list[str]] | None = None, s
         "bundled": planners_of_requests(slug) if slug else [], "planners": asking.planners_for(user),
         "prepared": prepared(), "errors": [text for texts in (errors or {}).values() for text in texts],
         "text": request.POST.get("text", "")[: asking.LONGEST_REQUEST], "chosen": request.POST.get("planner", ""),
-        "recent": Run.objects.filter(asker=asker).select_related("planner").order_by("-created")[:_RECENT],
+        "recent": _named.filter(asker=asker).select_related("planner").order_by("-created")[:_RECENT],
     }  # fmt: skip
     return render(request, "workbench/bench.html", context, status=status)
 
 
 def _run(run_id: UUID) -> Run:
-    return get_object_or_404(Run.objects.select_related("planner", "owner", "after"), pk=run_id)
+    return get_object_or_404(_named.select_related("planner", "owner", "after"), pk=run_id)
 
 
 def _is_own(request: HttpRequest, *, run: Run) -> bool:
