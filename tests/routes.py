@@ -33,7 +33,8 @@ MOST_QUERIES = 12
 Things = Mapping[str, Any]
 """What there is, by name: what the `arguments` of a route and the braces in its queries stand for."""
 _USUAL = {"evaluation_id": "evaluation", "submission_id": "submission", "task_key": "task", "webhook_id": "webhook",
-          "attempt_id": "attempt", "ticket_id": "ticket", "job_id": "job", "run_id": "run"}  # fmt: skip
+          "attempt_id": "attempt", "ticket_id": "ticket", "job_id": "job", "run_id": "run",
+          "pair_id": "pair"}  # fmt: skip
 """Things that parameters stand for where neither their own names nor the route's `arguments` say it."""
 _WITH_HISTORY = "evaluations_evaluation"
 

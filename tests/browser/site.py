@@ -54,6 +54,7 @@ from leaderboard.queue.workers.tokens import create_worker_token
 from leaderboard.reliability.models import Condition
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from leaderboard.submissions.pending import SUBMISSION
+from leaderboard.workbench import asking
 from tests.evaluator.arc.small import MIRROR
 from tests.fakes.launcher import reset_launcher
 from tests.fakes.planners import ClumsyPlanner
@@ -73,6 +74,7 @@ from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, r
 from tests.leaderboard.queue.workers.test_doctor_reports import REPORT
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server
+from tests.leaderboard.votes.factories import bundled, make_pair, make_vote
 from tests.leaderboard.workbench.factories import make_run
 
 PASSWORD = "correct horse"
@@ -206,7 +208,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "object_id": "1", "content_type_id": "1", "app_label": "evaluations", "member": "bea", "invited": "bea",
         **dict.fromkeys(("evaluation", "ended", "compared", "profiled"), str(completed.pk)),
         "webhook": str(webhook.pk), "job": str(waiting["endpoint_test"]), "pending_job": str(waiting["submission"]),
-        "run": str(make_run(ada).pk),
+        "run": str(make_run(ada).pk), **_votes(ada),
         "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         "versioned": str(_versioned(bea).pk),
@@ -262,6 +264,23 @@ def _seasons() -> str:
                 )  # fmt: skip
     close(name=names[0], unfinished=Q(pk__in=[]))
     return names[1]
+
+
+def _votes(ada: User) -> dict[str, str]:
+    """A pair to be voted on and one with names, beside votes of others: two tables, one of them with intervals."""
+    suite = asking.suites()[0].slug
+    planners = [bundled(f"controlllm/{name}") for name in ("adaptive", "greedy", "beam")]
+    for number in range(18):
+        a, b = planners[number % 3], planners[(number + 1 + number // 9) % 3]
+        voter = User.objects.get_or_create(username=f"voter{number % 6}")[0]
+        pair = make_pair(voter, a=a, b=b, suite=suite, request=str(number))
+        make_vote(pair, response=("a", "b", "a", "equal")[number % 4], seconds=0.5 if number == 4 else 60.0)
+    make_vote(make_pair(ada, a=bundled("lumos/whole"), b=bundled("lumos/iterative"), suite=suite), plan="b")
+    named = make_pair(ada, a=planners[0], b=planners[1], suite=suite, request="named")
+    make_vote(named, response="b", plan="equal")
+    blind = make_pair(ada, a=planners[0], b=planners[1], suite=suite, request="blind")
+    make_vote(blind, response="a", named=False)
+    return {"pair": str(blind.pk), "named_pair": str(named.pk)}
 
 
 def _history() -> None:

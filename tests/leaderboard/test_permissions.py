@@ -42,6 +42,7 @@ from tests.leaderboard.platform.api.helpers import session_of
 from tests.leaderboard.platform.api.test_reading import finish
 from tests.leaderboard.readers import make_readers
 from tests.leaderboard.reliability.factories import make_profile
+from tests.leaderboard.votes.factories import bundled, make_pair
 from tests.leaderboard.workbench.factories import make_run
 from tests.routes import ALLAUTH, METHODS, ROLES, Route, named_routes, table
 
@@ -106,7 +107,7 @@ def make_world(tmp_path: Path) -> World:
         "webhook": add_webhook(owner=owner, url="https://example.org/hook").pk,
         "job": accept(kind=ENDPOINT_TEST, owner=owner, request=None).pk,
         "pending_job": accept(kind=SUBMISSION, owner=owner, request=None).pk,
-        "run": make_run(owner).pk,
+        "run": make_run(owner).pk, "pair": make_pair(owner, a=bundled("a"), b=bundled("b"), suite="openagi").pk,
         "rewards_job": accept(kind=REWARDS, owner=owner, request=None).pk,
         "ticket": upload_tickets.ask(owner_id=owner.pk, address="", size=1).row.pk,
         "ended": done.pk, "compared": done.pk, "extension": "csv", "profiled": make_profile(done).pk,

@@ -10,6 +10,7 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 from urllib.parse import urlencode
+from uuid import UUID
 
 from django.db import connection
 from django.utils import timezone
@@ -32,6 +33,7 @@ from leaderboard.quotas.models import QuotaBalance, QuotaEntry
 from tests.leaderboard.factories import make_regraded
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.suites import EXECUTED, JUDGED, column, indicator
+from tests.leaderboard.votes.factories import bundled, make_pair, make_vote
 from tests.leaderboard.workbench.factories import make_run
 
 _numbers = count(1)
@@ -93,6 +95,14 @@ def make_world(size: int) -> World:
     return World(owner, staff, others[0], tuple({**shared, **one} for one in worlds), rows)
 
 
+def _pairs(*, owner: User, suite: str, size: int) -> UUID:
+    """A pair without a vote, beside others with one."""
+    a, b = bundled("controlllm/adaptive"), bundled("controlllm/greedy")
+    for number in range(size):
+        make_vote(make_pair(owner, a=a, b=b, suite=suite, request=str(number)))
+    return make_pair(owner, a=a, b=b, suite=suite).pk
+
+
 def _team(*, owner: User, others: Sequence[User], slug: str) -> Team:
     team = Team.objects.create(slug=slug, name=slug)
     Membership.objects.create(team=team, user=owner, role=Role.OWNER)
@@ -144,6 +154,7 @@ def _board(*, kind: str, slug: str, owner: User, team: Team, size: int) -> list[
         "regraded": make_regraded(first).pk,
         "other": done[1].pk,
         "run": make_run(owner, size=size).pk,
+        "pair": _pairs(owner=owner, suite=slug, size=size),
     }
     asked = (first, running[0], verified, waiting[0])
     return [{**things, "evaluation": one.pk, "submission": one.submission_id} for one in asked]

@@ -18,7 +18,9 @@ def make_contestant(name: str, *, owner: User) -> Contestant:
     """A submitted planner that people may vote on."""
     planner, _ = Planner.objects.get_or_create(
         owner=owner, name=name,
-        defaults={"kind": "hub", "model_id": "org/model", "revision": "main", "commit": "a" * 40, "strategy": "arc-single"},
+        defaults={
+            "kind": "hub", "model_id": "org/model", "revision": "main", "commit": "a" * 40, "strategy": "arc-single",
+        },
     )  # fmt: skip
     return Contestant.objects.get_or_create(planner=planner)[0]
 

@@ -23,6 +23,7 @@ from leaderboard.rewards.services import REWARDS, accept_rewards
 from leaderboard.submissions.endpoint_tests import ENDPOINT_TEST
 from tests.leaderboard.factories import make_evaluation, make_lease, make_season, make_suite, make_team, make_user
 from tests.leaderboard.platform.api.test_reading import finish
+from tests.leaderboard.votes.factories import bundled, make_pair
 from tests.leaderboard.workbench.factories import make_run
 from tests.rings import usual
 
@@ -73,6 +74,7 @@ def things():
         "digest": ["d" * 64],
         "webhook_id": [str(add_webhook(owner=owner, url="https://example.org/hook").pk)],
         "run_id": [str(make_run(owner).pk)],
+        "pair_id": [str(make_pair(owner, a=bundled("a"), b=bundled("b"), suite="openagi").pk)],
         "season": [make_season().name],
         "suite": ["openagi"],
     }
