@@ -54,9 +54,7 @@ class Pair(models.Model):
     """One request, asked of two planners whose names nobody sees before its owner has voted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    owner = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pairs", db_index=False
-    )
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="pairs", db_index=False)
     suite = models.SlugField()
     """The suite that gives the tools."""
     request = models.CharField(max_length=64)
@@ -89,9 +87,7 @@ class Vote(models.Model):
     """The vote of a pair's owner, with the facts by which `screening.py` decides whether it counts."""
 
     pair = models.ForeignKey(Pair, on_delete=models.CASCADE, related_name="votes", db_index=False)
-    voter = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="votes", db_index=False
-    )
+    voter = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="votes", db_index=False)
     response = models.CharField(max_length=10, choices=Choice, blank=True)
     """Which response is better; empty: no vote on it."""
     plan = models.CharField(max_length=10, choices=Choice, blank=True)

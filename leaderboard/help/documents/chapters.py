@@ -128,7 +128,11 @@ GROUPS: Sequence[Group] = (
                 "Boards, ranks, visibility",
                 "How to read a board: first lines, ranks, intervals, anchors, signatures, who sees what.",
             ),
-            Chapter("workbench", "The workbench", "Ask one request and watch its plan run: files, queue, events, votes, API."),
+            Chapter(
+                "workbench",
+                "The workbench",
+                "Ask one request and watch its plan run: files, queue, events, votes, API.",
+            ),
             Chapter("turns", "Suites in turns", "How planners act step by step, and what counts as a turn."),
             Chapter(
                 "validity",
