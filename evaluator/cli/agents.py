@@ -55,8 +55,9 @@ def mcp(
 def _serve(*, evaluator: Evaluator, keys: Sequence[str], run: str, silence: float, output: Path | None) -> None:
     # Imported when needed: no other command uses the protocol.
     from evaluator.core.planner import offered_tools
+    from evaluator.planners.agents.evaluation import AgentEvaluation
     from evaluator.planners.agents.mailbox import Mailbox
-    from evaluator.planners.agents.server import AgentEvaluation, serve
+    from evaluator.planners.agents.server import serve
     from evaluator.planners.agents.tools import agent_tools
 
     mailbox = Mailbox(tasks=len(keys), silence_seconds=silence)

@@ -23,7 +23,7 @@ from evaluator.core.commands.usage import (
 from evaluator.core.process import as_printable_json
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet
-from evaluator.core.suites.registry import fetching_modules, suite_names, suite_of
+from evaluator.core.suites.registry import fetching_modules, judged_suites, suite_names, suite_of
 
 _MOST_LISTED = 50
 """Fetched files."""
@@ -178,6 +178,23 @@ def describe_suite(
     if not metadata_of(chosen.slug).files:
         write_bytes(request_lines(chosen), file=folder / REQUESTS)
     out.print(f"{folder / 'croissant.json'}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("lm-eval")
+def write_lm_eval_tasks(
+    folder: Annotated[Path, typer.Argument(help="Folder for the files; missing folders are made.")],
+) -> None:
+    """Write the judged suites as tasks of lm-evaluation-harness, for its option --include_path.
+
+    Prints the folder. The tasks are called planarena_SUITE, with underscores.
+    """
+    for slug in sorted(set(judged_suites()) & set(suite_names())):
+        name = f"planarena_{slug.replace('-', '_')}"
+        task = f"task: {name}\nclass: !function planarena_tasks.PlanArenaTask\nsuite: {slug}\n"
+        write_text(task, file=folder / f"{name}.yaml")
+    module = 'from evaluator.interop.harnesses.lm_eval_tasks import PlanArenaTask\n\n__all__ = ["PlanArenaTask"]\n'
+    write_text(module, file=folder / "planarena_tasks.py")
+    out.print(f"{folder}", markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command("datasheet")

@@ -1,7 +1,7 @@
-"""Neighbours' formats: runs of other harnesses to import, results to export. Each adapter has a module of its own.
+"""Neighbours: runs of other harnesses to import, results to export, and our suites in their harnesses.
 
-Nothing here imports a neighbour's package: formats are read and written as JSON, and the tests of
-`tests/evaluator/interop` check them with the packages themselves (docs/interop.md).
+Formats are read and written as JSON. Only the modules of `harnesses` import a neighbour's package, each its own; the
+tests of `tests/evaluator/interop` run all of them (docs/interop.md).
 """
 
 __all__: list[str] = []

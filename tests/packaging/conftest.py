@@ -12,8 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="package")
 def wheel(tmp_path_factory) -> Path:
-    """The wheel, built from this checkout as `./planarena wheel` does, without the network."""
-    folder = tmp_path_factory.mktemp("wheel")
+    """The wheel of this checkout."""
+    return built_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+def built_wheel(folder: Path) -> Path:
+    """Build the wheel of this checkout into a folder as `./planarena wheel` does, without the network."""
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
     command += ["--no-cache-dir", "--no-index"]
     subprocess.run([*command, "--wheel-dir", str(folder), str(ROOT)], check=True, timeout=240)

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.interop.imports.bounded_files import MOST_MEMBER_BYTES, BoundedZip, file_bytes, json_of
-from evaluator.interop.imports.run import Answer, ImportedRun, RunError, message_of, once, text_of, usage_of
+from evaluator.interop.imports.run import (
+    EPISODE,
+    IN_TURNS,
+    Answer,
+    ImportedRun,
+    RunError,
+    message_of,
+    once,
+    text_of,
+    usage_of,
+)
 
 _MOST_LOG_BYTES = 4 * MOST_MEMBER_BYTES
 _NAMES = ("task", "task_id")
@@ -82,6 +92,8 @@ def _answer(sample: Mapping[str, Any]) -> Answer:
     for name, why in (("error", "the sample failed"), ("invalidation", "the sample is marked as invalid")):
         if sample.get(name):
             return Answer(task=task, usage=usage, lacks=why)
+    if isinstance(metadata, Mapping) and metadata.get(IN_TURNS) is True:
+        return Answer(task=task, usage=usage, lacks=EPISODE)
     output = sample.get("output")
     choices = output.get("choices") if isinstance(output, Mapping) else None
     message = choices[0].get("message") if choices and isinstance(choices[0], Mapping) else None

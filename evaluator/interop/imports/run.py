@@ -33,6 +33,12 @@ class Answer:
     """Why there is no answer, as a clause; empty: there is one."""
 
 
+IN_TURNS = "in_turns"
+"""Field of a task that our adapters of other harnesses write for suites in turns."""
+EPISODE = "it was answered in turns, and one message of them is no plan"
+"""`Answer.lacks` of such a task."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportedRun:
     """A run of another harness."""

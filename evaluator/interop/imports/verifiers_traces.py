@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from evaluator.interop.imports.bounded_files import MOST_MEMBER_BYTES, file_bytes, json_of
-from evaluator.interop.imports.run import Answer, ImportedRun, RunError, message_of, once, text_of, usage_of
+from evaluator.interop.imports.run import (
+    EPISODE,
+    IN_TURNS,
+    Answer,
+    ImportedRun,
+    RunError,
+    message_of,
+    once,
+    text_of,
+    usage_of,
+)
 
 _MOST_LINES = 100_000
 _MOST_FILE_BYTES = 8 * MOST_MEMBER_BYTES
@@ -72,6 +82,8 @@ def _answer(trace: Mapping[str, Any], *, tasks: Set[str]) -> Answer:
     usage = _usage(_list(trace.get("calls")))
     if trace.get("ok") is False or _list(trace.get("errors")):
         return Answer(task=key, usage=usage, lacks="the rollout failed")
+    if data.get(IN_TURNS) is True:
+        return Answer(task=key, usage=usage, lacks=EPISODE)
     for node in reversed(_list(trace.get("nodes"))):
         message = _mapping(_mapping(node).get("message"))
         if not _mapping(node).get("sampled") or message.get("role") != "assistant":

@@ -1,8 +1,7 @@
 """The MCP server: lists an agent's tools and forwards its calls; over standard input and output, with the evaluation in
 a thread beside it."""
 
-import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import anyio
@@ -11,11 +10,10 @@ from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 
 from evaluator import __version__
-from evaluator.core.records import ResultRecord
-from evaluator.episodes.base import Evaluator
 from evaluator.planners.agents.calls import ToolResult
-from evaluator.planners.agents.desk import call, end_of
-from evaluator.planners.agents.mailbox import AgentLeft, AgentPlanner, Mailbox, MailboxDesk
+from evaluator.planners.agents.desk import call
+from evaluator.planners.agents.evaluation import AgentEvaluation
+from evaluator.planners.agents.mailbox import Mailbox, MailboxDesk
 from evaluator.planners.agents.tools import NEXT_TASK, SUBMIT_ANSWER, AgentTool
 
 INSTRUCTIONS = (
@@ -50,58 +48,6 @@ def mcp_server(*, tools: Tools, call: Call) -> Server[Any]:
         "planarena", version=__version__, title="PlanArena", instructions=INSTRUCTIONS,
         on_list_tools=list_tools, on_call_tool=call_tool,
     )  # fmt: skip
-
-
-_LAST_WORDS_SECONDS = 30.0
-"""A running tool may take this long after the agent has disconnected."""
-
-
-class AgentEvaluation:
-    """Evaluates an agent on tasks one after the other, in its own thread."""
-
-    def __init__(
-        self, *, evaluator: Evaluator, mailbox: Mailbox, tasks: Sequence[str], run: str, done: Callable[[], None]
-    ) -> None:
-        """Args:
-        evaluator: evaluator of the suite.
-        mailbox: holds the agent's turns.
-        tasks: keys of tasks.
-        run: name of the run whose journal answers finished turns; empty: a new run.
-        done: called when all tasks have records.
-        """
-        self.records: list[ResultRecord] = []
-        """Records of finished tasks."""
-        self.error: BaseException | None = None
-        """Why the evaluation broke off, unless its agent disconnected."""
-        self._evaluator, self._mailbox, self._tasks, self._run, self._done = evaluator, mailbox, tasks, run, done
-        self._thread = threading.Thread(target=self._work, name="evaluation", daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the evaluation of an agent that has disconnected."""
-        self._mailbox.close()
-        self._thread.join(_LAST_WORDS_SECONDS)
-
-    def _work(self) -> None:
-        planner = AgentPlanner(self._mailbox)
-        try:
-            for task in self._tasks:
-                # One at a time: the time of a task that waits for the agent would count.
-                for record in self._evaluator.run(planner=planner, tasks=[task], run=self._run):
-                    self.records.append(record)
-                    self._mailbox.ended(end_of(record))
-            self._done()
-        except AgentLeft:
-            return
-        except BaseException as error:  # noqa: BLE001 - shown by the main thread
-            self.error = error
-        finally:
-            if self.error is None:
-                self._mailbox.finish(f"All {len(self._tasks)} tasks are done. There is nothing left to do.")
-            else:
-                self._mailbox.finish(f"The evaluation broke off: {type(self.error).__name__}.")
 
 
 def serve(*, evaluation: AgentEvaluation, mailbox: Mailbox, tools: Mapping[str, AgentTool]) -> None:
