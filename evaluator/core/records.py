@@ -17,7 +17,7 @@ from pydantic import (
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Problem
-from evaluator.core.transcripts import Transcript, without_seconds
+from evaluator.core.transcripts import RoleUsage, Transcript, without_role_seconds, without_seconds
 
 FAULT_SCORE = 0.0
 """Score of a `planner_fault` (OpenAGI: an invalid plan gets 0; ControlLLM: it solves nothing)."""
@@ -155,12 +155,15 @@ class PlannerCall(_Record):
     """Those of the prompt that a service read from its cache; absent if it reports none."""
     reasoning_tokens: int | None = None
     """Those of the completion that a language model spent on reasoning; absent if it reports none."""
+    roles: dict[str, RoleUsage] = Field(default_factory=dict)
+    """Calls, tokens and seconds by role of a strategy, the rest under `main`; absent without roles."""
 
     @model_serializer(mode="wrap")
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         # Keeps the records of planners without them, and their digests, unchanged.
         fields: dict[str, object] = handler(self)
-        absent = {name for name in ("confidence", "cached_tokens", "reasoning_tokens") if getattr(self, name) is None}
+        optional = "confidence", "cached_tokens", "reasoning_tokens", "roles"
+        absent = {name for name in optional if getattr(self, name) in (None, {})}
         return {name: value for name, value in fields.items() if name not in absent}
 
 
@@ -258,6 +261,9 @@ def without_timings(record: ResultRecord) -> ResultRecord:
         )
         for sample in record.samples
     ]
-    planner = None if record.planner is None else record.planner.model_copy(update={"seconds": 0.0, "tries": 1})
+    planner = record.planner
+    if planner is not None:
+        roles = without_role_seconds(planner.roles)
+        planner = planner.model_copy(update={"seconds": 0.0, "tries": 1, "roles": roles})
     transcripts = [without_seconds(transcript) for transcript in record.transcripts]
     return record.model_copy(update={"samples": samples, "planner": planner, "transcripts": transcripts})

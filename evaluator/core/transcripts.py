@@ -74,6 +74,48 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
 
 
+MAIN = "main"
+"""In usage by role: the calls of no role, which the planner's own model answers."""
+
+
+class RoleUsage(_Part):
+    """The calls of a strategy's role within a call of the planner."""
+
+    calls: int
+    seconds: float
+    """Response time: the calls' share of the time of the calls that were made together."""
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+    def __add__(self, other: "RoleUsage") -> "RoleUsage":
+        return RoleUsage(
+            calls=self.calls + other.calls,
+            seconds=round(self.seconds + other.seconds, 6),
+            prompt_tokens=sum_of_known((self.prompt_tokens, other.prompt_tokens)),
+            completion_tokens=sum_of_known((self.completion_tokens, other.completion_tokens)),
+        )
+
+
+def sum_of_known(counts: Iterable[int | None]) -> int | None:
+    """The sum of the counts that are known; None if none is."""
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None
+
+
+def sum_by_role(parts: Iterable[Mapping[str, RoleUsage]]) -> dict[str, RoleUsage]:
+    """The usage of several calls of a planner together, by role."""
+    total: dict[str, RoleUsage] = {}
+    for part in parts:
+        for role, usage in part.items():
+            total[role] = total[role] + usage if role in total else usage
+    return total
+
+
+def without_role_seconds(roles: Mapping[str, RoleUsage]) -> dict[str, RoleUsage]:
+    """Usage by role without timings."""
+    return {role: usage.model_copy(update={"seconds": 0.0}) for role, usage in roles.items()}
+
+
 class ActionRun(_Part):
     """One action."""
 
@@ -110,12 +152,14 @@ class TurnRun(_Part):
     """As of `PlannerCall`; absent if none are reported."""
     reasoning_tokens: int | None = None
     """The same."""
+    roles: dict[str, RoleUsage] = Field(default_factory=dict)
+    """As of `PlannerCall`; absent without roles."""
 
     @model_serializer(mode="wrap")
     def _without_absent(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
         # Keeps the digests of records without them unchanged.
         fields: dict[str, object] = handler(self)
-        absent = {name for name in ("cached_tokens", "reasoning_tokens") if getattr(self, name) is None}
+        absent = {name for name in ("cached_tokens", "reasoning_tokens", "roles") if getattr(self, name) in (None, {})}
         return {name: value for name, value in fields.items() if name not in absent}
 
 
@@ -143,6 +187,7 @@ def without_seconds(transcript: Transcript) -> Transcript:
             update={
                 "seconds": 0.0,
                 "tries": 1,
+                "roles": without_role_seconds(turn.roles),
                 "actions": [action.model_copy(update={"seconds": 0.0}) for action in turn.actions],
             }
         )

@@ -21,6 +21,7 @@ from evaluator.core.plans.model import PlanSyntaxError
 from evaluator.core.records import PlannerCall, Reason
 from evaluator.core.storable import kept_notes, unkeepable
 from evaluator.core.strategy import Conversation, Draft, Strategy
+from evaluator.core.transcripts import MAIN, RoleUsage, sum_by_role
 from evaluator.replies.envelope import trimmed, without_reasoning
 
 MAX_TURNS = 1000
@@ -57,6 +58,7 @@ class StrategyConversation:
         self._request = request
         self._conversation: Conversation | None = None
         self._usage: Usage | None = None
+        self._roles: dict[str, RoleUsage] = {}
         self._seconds = 0.0
         self._turns = 0
         self._tries = 1
@@ -81,6 +83,10 @@ class StrategyConversation:
                 self._tries = max(self._tries, answer.tries)
             else:
                 self._usage = (self._usage or Usage()) + answer.usage
+        share = seconds / max(1, len(answers))
+        # After a failure there may be fewer answers than calls.
+        for call, answer in zip(self.calls, answers, strict=False):
+            self._roles = sum_by_role((self._roles, {call.role or MAIN: _usage_of(answer, seconds=share)}))
         return self._turn(lambda: self._next(answers))
 
     def defect(self, error: BaseException) -> PlannerError:
@@ -169,4 +175,16 @@ class StrategyConversation:
             completion_tokens=None if usage is None else usage.completion_tokens,
             cached_tokens=(usage and usage.cached_tokens) or None,
             reasoning_tokens=(usage and usage.reasoning_tokens) or None,
+            # Without roles it would only repeat the totals.
+            roles=self._roles if self._roles.keys() - {MAIN} else {},
         )
+
+
+def _usage_of(answer: Answer | Failure, *, seconds: float) -> RoleUsage:
+    usage = None if isinstance(answer, Failure) else answer.usage
+    return RoleUsage(
+        calls=1,
+        seconds=round(seconds, 6),
+        prompt_tokens=None if usage is None else usage.prompt_tokens,
+        completion_tokens=None if usage is None else usage.completion_tokens,
+    )

@@ -583,6 +583,8 @@ class TaskResult(models.Model):
     completion_tokens = models.PositiveIntegerField(null=True)
     cached_tokens = models.PositiveIntegerField(null=True)
     """Those of the prompt that were read from a cache; null if none are reported."""
+    role_usage = models.JSONField(default=dict, db_default={}, blank=True)
+    """Calls, seconds and tokens by role of the planner's strategy (`RoleUsage`); empty without roles."""
     plan_summary = models.CharField(max_length=400, blank=True)
     """Tool names in order, for the table."""
     record_digest = models.CharField(max_length=64, blank=True)

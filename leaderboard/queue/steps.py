@@ -27,7 +27,7 @@ from leaderboard.evaluations.models import (
 )
 from leaderboard.evaluations.results.devices import devices_of
 from leaderboard.evaluations.results.further_scores import with_further
-from leaderboard.evaluations.results.results import usage_of
+from leaderboard.evaluations.results.results import usage_by_role, usage_of
 from leaderboard.evaluations.results.task_scores import task_score
 from leaderboard.evaluations.states import DEADLINES, LEASABLE, advance, explain, is_open_fault
 from leaderboard.evaluations.visibility import withholds_tasks
@@ -210,6 +210,8 @@ def _summarise(*, evaluation: Evaluation, results: Sequence[TaskResult]) -> bool
     )
     reading = Reading.of((result, result.reading) for result in results)
     summary = {**summary, "usage": usage_of(results), "reading": reading.to_json()}
+    if by_role := usage_by_role(result.role_usage for result in results):
+        summary["role_usage"] = by_role
     if evaluation.suite.runs_experts and (used := devices_of(evaluation.provenance or {})):
         summary["devices"] = [device.to_json() for device in used]
     if report is not None:

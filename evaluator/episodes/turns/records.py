@@ -1,6 +1,6 @@
 """The result record of a task from its episodes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evaluator.core.plans.abstaining import WRONGLY
@@ -8,7 +8,7 @@ from evaluator.core.plans.model import Plan, Step, plan_to_json
 from evaluator.core.records import PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.tools.types import Catalogue
-from evaluator.core.transcripts import StopReason, Transcript, bounded
+from evaluator.core.transcripts import StopReason, Transcript, bounded, sum_by_role, sum_of_known
 from evaluator.episodes.parts import faulty, is_infrastructure, new_record
 from evaluator.episodes.turns.environment import FinishedEpisode, SampleEnvironment
 from evaluator.episodes.turns.episode import Episode
@@ -35,16 +35,12 @@ def calls_of(transcripts: Sequence[Transcript]) -> PlannerCall:
     return PlannerCall(
         seconds=round(sum(turn.seconds for turn in turns), 6),
         tries=max((turn.tries for turn in turns), default=1),
-        prompt_tokens=_sum(turn.prompt_tokens for turn in turns),
-        completion_tokens=_sum(turn.completion_tokens for turn in turns),
-        cached_tokens=_sum(turn.cached_tokens for turn in turns),
-        reasoning_tokens=_sum(turn.reasoning_tokens for turn in turns),
+        prompt_tokens=sum_of_known(turn.prompt_tokens for turn in turns),
+        completion_tokens=sum_of_known(turn.completion_tokens for turn in turns),
+        cached_tokens=sum_of_known(turn.cached_tokens for turn in turns),
+        reasoning_tokens=sum_of_known(turn.reasoning_tokens for turn in turns),
+        roles=sum_by_role(turn.roles for turn in turns),
     )
-
-
-def _sum(counts: Iterable[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if known else None
 
 
 class EpisodeFault(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Self
 from evaluator.core import canonical_json
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.records import ArtefactReference, StepRun
-from evaluator.core.transcripts import TurnRun
+from evaluator.core.transcripts import RoleUsage, TurnRun, sum_by_role, sum_of_known
 from evaluator.core.turns import ActionResult, PastTurn, TurnReply
 from evaluator.episodes.turns.environment import ExpertRun, TypedTask, TypedValue
 from evaluator.episodes.turns.reading import FinishedAction
@@ -86,6 +86,7 @@ class OpenTurn:
     completion_tokens: int | None = None
     cached_tokens: int | None = None
     reasoning_tokens: int | None = None
+    roles: dict[str, RoleUsage] = field(default_factory=dict)
     tries: int = 0
 
     def add(self, reply: TurnReply) -> None:
@@ -94,10 +95,11 @@ class OpenTurn:
         self.received.append(canonical_json.dumps(reply.response.model_dump(exclude_defaults=True)))
         self.seconds += call.seconds
         self.tries += call.tries
-        self.prompt_tokens = _sum(self.prompt_tokens, call.prompt_tokens)
-        self.completion_tokens = _sum(self.completion_tokens, call.completion_tokens)
-        self.cached_tokens = _sum(self.cached_tokens, call.cached_tokens)
-        self.reasoning_tokens = _sum(self.reasoning_tokens, call.reasoning_tokens)
+        self.prompt_tokens = sum_of_known((self.prompt_tokens, call.prompt_tokens))
+        self.completion_tokens = sum_of_known((self.completion_tokens, call.completion_tokens))
+        self.cached_tokens = sum_of_known((self.cached_tokens, call.cached_tokens))
+        self.reasoning_tokens = sum_of_known((self.reasoning_tokens, call.reasoning_tokens))
+        self.roles = sum_by_role((self.roles, call.roles))
 
     def to_record(self, *, is_cut: bool) -> TurnRun:
         """The turn for the record."""
@@ -106,11 +108,8 @@ class OpenTurn:
             error=self.error, is_cut=is_cut, seconds=round(self.seconds, 6), prompt_tokens=self.prompt_tokens,
             completion_tokens=self.completion_tokens, cached_tokens=self.cached_tokens,
             reasoning_tokens=self.reasoning_tokens, tries=max(1, self.tries),
+            roles=self.roles,
         )  # fmt: skip
-
-
-def _sum(first: int | None, second: int | None) -> int | None:
-    return first if second is None else second + (first or 0)
 
 
 def cut(text: str, *, characters: int) -> str:

@@ -1,5 +1,6 @@
 """Records of results without a database: what a stranger's record must satisfy, and the fields of its row."""
 
+import re
 from math import fsum, inf
 from typing import Annotated, Any
 
@@ -66,6 +67,23 @@ def usage_fields(call: PlannerCall | None) -> dict[str, Any]:
         "prompt_tokens": prompt,
         "completion_tokens": completion,
         "cached_tokens": None if prompt is None or not cached else min(cached, prompt),
+    }
+
+
+_MOST_ROLES = 16
+_ROLE = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+
+
+def role_usage(call: PlannerCall | None) -> dict[str, dict[str, float]]:
+    """Usage by role of a task's row, without names and numbers that no strategy has."""
+    known = {} if call is None else {role: usage for role, usage in call.roles.items() if _ROLE.fullmatch(role)}
+    return {
+        role: {
+            name: value
+            for name, value in usage.model_dump().items()
+            if value is not None and 0 <= value <= _MOST_TOKENS
+        }
+        for role, usage in sorted(known.items())[:_MOST_ROLES]
     }
 
 

@@ -2,7 +2,7 @@
 evaluation.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 from uuid import UUID
 
@@ -24,7 +24,14 @@ from leaderboard.evaluations import deadlines
 from leaderboard.evaluations.finding_causes import find_causes_of
 from leaderboard.evaluations.models import Attempt, Evaluation
 from leaderboard.evaluations.results.figures import arbiter_words
-from leaderboard.evaluations.results.records import episodes_of, plan_summary, problem_of, seconds_of, usage_fields
+from leaderboard.evaluations.results.records import (
+    episodes_of,
+    plan_summary,
+    problem_of,
+    role_usage,
+    seconds_of,
+    usage_fields,
+)
 from leaderboard.evaluations.states import NewResult, announce, note_progress
 from leaderboard.planners.secret_headers import addresses_to_hide, headers_to_hide
 from leaderboard.platform.hooks import Hook
@@ -55,6 +62,21 @@ def usage_of(results: Iterable[TaskUsage]) -> dict[str, Any]:
     }
     known = {name: [value for value in column if value is not None] for name, column in values.items()}
     return {name: {"mean": sum(column) / len(column), "tasks": len(column)} for name, column in known.items() if column}
+
+
+def usage_by_role(results: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, dict[str, float]]:
+    """Means per task of the calls, seconds and tokens of each role, over the tasks on which the planner called a role.
+    A role without calls on a task counts 0; tokens that nobody reports are absent."""
+    tasks = [roles for roles in results if roles]
+    sums: dict[str, dict[str, float]] = {}
+    for roles in tasks:
+        for role, usage in roles.items():
+            own = sums.setdefault(role, {})
+            for name, value in usage.items():
+                own[name] = own.get(name, 0.0) + value
+    return {
+        role: {name: value / len(tasks) for name, value in sorted(own.items())} for role, own in sorted(sums.items())
+    }
 
 
 _LARGEST_RECORD = 8 * 1024 * 1024
@@ -175,16 +197,16 @@ WITH new AS (
     INSERT INTO evaluations_taskresult (
         evaluation_id, attempt_id, task_id, accepted, updated, outcome, reason, reason_text, score, sample_scores,
         indicators, sample_indicators, episodes, causes, reading, seconds, planning_seconds, prompt_tokens,
-        completion_tokens, cached_tokens, plan_summary, record_digest
+        completion_tokens, cached_tokens, role_usage, plan_summary, record_digest
     )
     SELECT %(evaluation)s, %(attempt)s, task.id, false, STATEMENT_TIMESTAMP(), outcome, reason, reason_text, score,
            sample_scores, indicators, sample_indicators, episodes, causes, reading, seconds, planning_seconds,
-           prompt_tokens, completion_tokens, cached_tokens, plan_summary, record_digest
+           prompt_tokens, completion_tokens, cached_tokens, role_usage, plan_summary, record_digest
     FROM jsonb_to_recordset(%(rows)s) AS given (
         place integer, key text, outcome text, reason text, reason_text text, score float8, sample_scores float8[],
         indicators jsonb, sample_indicators jsonb, episodes jsonb, causes jsonb, reading jsonb,
         seconds float8, planning_seconds float8, prompt_tokens integer, completion_tokens integer,
-        cached_tokens integer, plan_summary text, record_digest text
+        cached_tokens integer, role_usage jsonb, plan_summary text, record_digest text
     )
     JOIN catalog_task task ON task.suite_id = %(suite)s AND task.key = given.key
     ORDER BY place
@@ -216,6 +238,7 @@ def _insert(
             "reading": keys_of(record.tolerated),
             "seconds": seconds_of(record),
             **usage_fields(record.planner),
+            "role_usage": role_usage(record.planner),
             "plan_summary": plan_summary(record),
             "record_digest": digests[record.task],
         }

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 
 from evaluator.core.suites.base import IntervalMethod, Panel, default_columns
+from evaluator.core.transcripts import MAIN
 from evaluator.scoring.causes.costs import Costs
 from evaluator.scoring.metrics.aggregate import TaskScore
 from evaluator.scoring.metrics.undecided import ranged
@@ -28,6 +29,7 @@ from leaderboard.evaluations.results.breakdowns import (
     share_breakdowns,
 )
 from leaderboard.evaluations.results.devices import Device, devices_of
+from leaderboard.evaluations.results.figures import tokens_in_words
 from leaderboard.evaluations.results.filters import Filter
 from leaderboard.evaluations.results.task_rows import (
     FIRST,
@@ -168,6 +170,8 @@ class EvaluationPage(NamedTuple):
     reading: tuple[str, ...]
     """How many replies could be read, and what was tolerated in them, in sentences."""
     usage: Mapping[str, float]
+    roles: tuple[str, ...]
+    """Mean usage per task by role, a line each."""
     """Means per task of the planner's seconds and reported tokens; empty if unknown."""
     devices: tuple[Device, ...]
     """On which the experts ran; empty if none did or it is unknown."""
@@ -287,6 +291,7 @@ def page_of(
         episodes=_episodes_part(suite=suite, lines=gathered.episodes),
         reading=reading.sentences if (reading := Reading.from_json(summary.get("reading"))) else (),
         usage={name: known["mean"] for name, known in (summary.get("usage") or {}).items()},
+        roles=role_lines(summary.get("role_usage") or {}),
         devices=devices_of(provenance) if suite.runs_experts else (),
     )
 
@@ -351,6 +356,21 @@ def _metric_cards(
         for column in sorted(suite.shown_columns, key=lambda column: not column.primary)
         if column.key in measured or not column.is_optional
     )
+
+
+def role_lines(usage: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
+    """The mean usage per task of each role in words, the planner's own model last."""
+    order = sorted(usage.items(), key=lambda item: (item[0] == MAIN, item[0]))
+    return tuple(
+        f"{'no role' if role == MAIN else role}: {own.get('calls', 0):.3g} calls, "
+        + ", ".join(filter(None, (f"{own.get('seconds', 0):.3g} s", _tokens(own))))
+        for role, own in order
+    )
+
+
+def _tokens(usage: Mapping[str, float]) -> str:
+    words = tokens_in_words(usage)
+    return words and f"tokens {words}"
 
 
 def _headings(*, sort: str, shows_marks: bool) -> tuple[Heading, ...]:

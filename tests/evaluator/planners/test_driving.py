@@ -18,16 +18,18 @@ from evaluator.core.language_model import (
     Usage,
 )
 from evaluator.core.planner import PlannerError, ReseedablePlanner, reseeded
-from evaluator.core.records import Reason
+from evaluator.core.records import PlannerCall, Reason, without_timings
 from evaluator.core.storable import kept_notes, unkeepable
 from evaluator.core.strategy import Draft, in_role
 from evaluator.core.suites.registry import suite_of
+from evaluator.core.transcripts import RoleUsage
 from evaluator.core.turns import BatchTurnPlanner, first_turn
 from evaluator.planners.conversation import MAX_TURNS
 from evaluator.planners.driving import StrategyPlanner, StrategyTurnPlanner, UnfitModelError, strategy_planner_of
 from evaluator.planners.language_models.scripted import ScriptedModel
 from evaluator.planners.named import planner_named
 from tests.fakes.strategies import FakeStrategy, asks_once, generate, request
+from tests.leaderboard.factories import make_record
 
 
 class Waiting:
@@ -183,6 +185,29 @@ def test_the_model_of_a_call_s_role_counts_the_tokens_of_its_limit():
     ends = dict(planner.plan_all([request(0), request(1)]))
     assert ends[0].plan == "plan of few"
     assert ends[1].reason is Reason.PROMPT_TOO_LONG
+
+
+def test_usage_is_counted_by_role_and_only_where_there_are_roles(make_model):
+    def asks(request):
+        yield [generate(request), replace(generate(request), role="ground")]
+        (answer,) = yield [replace(generate(request), role="ground")]
+        return Draft(plan=answer.text)
+
+    reply = driven(FakeStrategy(asks), make_model(said), count=1)[0]
+    counts = {role: (own.calls, own.prompt_tokens, own.completion_tokens) for role, own in reply.call.roles.items()}
+    assert counts == {"main": (1, 3, 2), "ground": (2, 6, 4)}
+    assert sum(own.seconds for own in reply.call.roles.values()) <= reply.call.seconds + 1e-5
+    plain = driven(FakeStrategy(asks_once), make_model(said), count=1)[0].call
+    assert plain.roles == {}
+    assert "roles" not in plain.model_dump()
+
+
+def test_usage_by_role_is_no_part_of_what_is_reproducible_but_its_counts_are():
+    usage = RoleUsage(calls=1, seconds=2.0, prompt_tokens=3)
+    record = make_record("0", suite="toolmini").model_copy(
+        update={"planner": PlannerCall(seconds=2.0, roles={"ground": usage})}
+    )
+    assert without_timings(record).planner.roles == {"ground": RoleUsage(calls=1, seconds=0.0, prompt_tokens=3)}
 
 
 def test_a_prompt_whose_tokens_the_model_cannot_count_costs_its_own_task(make_model):

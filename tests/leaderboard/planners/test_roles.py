@@ -308,6 +308,12 @@ def test_mix_runs_on_two_endpoints_and_their_secret_is_in_no_row(settings, tmp_p
         assert not any(text.startswith("Split a request") for text in asked["large"])
         assert CREDENTIAL not in everything_in_the_database()
         board = Browser().get("/boards/toolmini/").content.decode()
+        usage = Browser().get(f"/api/v1/evaluations/{evaluation.pk}/").json()["summary"]["role_usage"]
+        assert usage["decompose"]["calls"] == len(asked["small"]) / 120
+        assert usage["assess"]["calls"] == len(asked["large"]) / 120
+        page = " ".join(Browser().get(f"/evaluations/{evaluation.pk}/").content.decode().split())
+        assert "Mean per task by role of the strategy:" in page
+        assert "<li>decompose: " in page
     assert "controlllm/adaptive@2" in board
     assert "decompose: small" in " ".join(board.split())
 

@@ -131,3 +131,11 @@ def test_names_of_tools_that_an_own_worker_makes_up_are_no_metrics(worker, count
     record = make_record("0", suite=lease.evaluation.suite.slug).model_dump(mode="json") | {"samples": [sample]}
     finishing.deliver(attempt_id=lease.attempt.pk, records=[ResultRecord(**record)], store=MemoryStore())
     assert [usage.tool for usage in ToolUsage.objects.all()] == counted
+
+
+def test_usage_of_impossible_roles_and_numbers_is_left_out():
+    usage = {"calls": 1, "seconds": -1.0, "prompt_tokens": 2**40, "completion_tokens": 3}
+    call = {"seconds": 1.0, "roles": {"decompose": usage, "<b>": usage, "a" * 99: usage}}
+    assert sent({"planner": call}).status_code == 200
+    (found,) = TaskResult.objects.exclude(role_usage={}).values_list("role_usage", flat=True)
+    assert found == {"decompose": {"calls": 1, "completion_tokens": 3}}
