@@ -46,6 +46,11 @@ def _words(*choices: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(phrases)})(?!\w)", re.IGNORECASE)
 
 
+def _pattern(name: str) -> re.Pattern[str]:
+    """A sentence pattern of `demands.toml`."""
+    return re.compile("".join(_DATA["patterns"][name]), re.IGNORECASE)
+
+
 _GROUPS: Mapping[str, tuple[str, ...]] = {name: tuple(tools) for name, tools in _DATA["groups"].items()}
 
 
@@ -62,16 +67,7 @@ _WRITERS, _EDITORS = _GROUPS["writing"], _GROUPS["editing"]
 _ANNOTATORS = ("title_generation", "text_to_tags", "named_entity_recognition", "summarization", "sentiment_analysis",
                "extract_location")  # fmt: skip
 """Tools that annotate a text."""
-_ALONG = {
-    "line": ("lines?", "line (?:map|drawing)"),
-    "hed": ("hed", "soft edges?", "hed map"),
-    "scribble": ("scribbles?", "sketch", "doodle"),
-    "pose": ("poses?", "skeleton", "posture"),
-    "segmentation": ("segments?", "segment(?:ation)? map"),
-    "edge": ("edges?", "edge map", "canny"),
-    "depth": ("depths?",),
-    "normal": ("normals?", "normal map"),
-}
+_ALONG: Mapping[str, Sequence[str]] = _DATA["along"]
 _NOUNS, _NOUNS_OF_TEXTS = (
     tuple(
         (_words(*result["nouns"]), _tools_of(result["tools"]))
@@ -93,121 +89,35 @@ _OF_PARTICIPLES = tuple(
     (_words(*act["participles"]), _tools_of(act["tools"])) for act in _DATA["acts"] if "participles" in act
 )
 """A wish for something to be done: "I want the dog removed"."""
-_DRAWS = _words("draw", "paint", "illustrate", "depict", "imagine", "picture", "visualise", "visualize", "sketch",
-                "generate", "create", "render", "produce", "design", "make", "invent")  # fmt: skip
-_TURNS = re.compile(r"\b(?:turn|convert|transform|make|process|change|divide|split|partition|break)\b", re.IGNORECASE)
-_INTO = re.compile(r"\b(?:in|to|into|as)\s+", re.IGNORECASE)
-_AS = re.compile(r"\b(?:as|in (?:the )?form of)\s+(.*)", re.IGNORECASE)
-_CHANGED = re.compile(
-    r"\b(?:make|turn|let|have|render)\s+(?:the|it|its|every|all|this|that|his|her)\b(?!\s*$)(?!.*\b(?:in|to"
-    r"|as)?to a\b).*",
-    re.IGNORECASE,
-)
-_SIZES = _words(
-    "(?:much )?(?:smaller|larger|bigger|wider|taller|shorter|longer|sharper|louder|quieter|faster|slower)",
-    "square",
-    "(?:higher|better) (?:quality|resolution)",
-    "landscape format",
-    "portrait format",
-    r"\d+ ?(?:px|pixels|percent|dpi)",
-)
-"""Changes of the file, not of what the picture shows."""
+_DRAWS = _words(*_DATA["phrases"]["draws"])
+_TURNS = _pattern("turns")
+_INTO = _pattern("into")
+_AS = _pattern("as")
+_CHANGED = _pattern("changed")
+_SIZES = _words(*_DATA["phrases"]["sizes"])
 _STARTS = re.compile(rf"^\W*(?:{_words(*_DATA['openings']['adverbs']).pattern}\W*)+", re.IGNORECASE)
-_ADDRESS = re.compile(
-    r"^\W*(?:(?:(?:a|one|my|another|here is a|the) )?question (?:about|on|for|concerning|regarding) [^:,?]+[:,]"
-    r"|(?:[\w-]+ ){0,3}(?:question|task|request|job|favou?r)(?: for you)?[:,-]"
-    r"|for (?:each|all|every one) (?:of )?[^:?]+:|(?:in|about|regarding|concerning|as for|on) (?:the |this |my )?"
-    r"(?:image|picture|photo|video|clip)\s*[:,])\s*",
-    re.IGNORECASE,
-)
-"""What a question or an order is about, before it."""
+_ADDRESS = _pattern("address")
 _POLITE = re.compile(rf"^\W*{_words(*_DATA['openings']['polite']).pattern}\W*(?:please\b\W*)?", re.IGNORECASE)
 _WISHES = re.compile(
     rf"^\W*(?:i|we)(?:'d| would| am| are|'m|'re)?\s+(?:also |only |just |really |still )?"
     rf"{_words(*_DATA['openings']['wishes']).pattern}\s+",
     re.IGNORECASE,
 )
-_REMARK = re.compile(
-    r"^\W*(?:(?:can|could|would|will) (?:you|anyone|somebody|someone)(?: please)?"
-    r"(?: help(?: me)?(?: out)?(?: with (?:this|that|it))?| do (?:this|that|it))?\W*$"
-    r"|is (?:this|that|it) (?:possible|ok|okay|doable|feasible)\W*$|do (?:this|that|it|not|nothing)\b|don't\b"
-    r"|look at (?:the )?\w+\W*$|this is (?:all|it|urgent)\b|thank"
-    r"|thanks"
-    r"|(?:leave|keep|make|let|hide|blank out|turn|paint|black out|fill|drop|ignore|forget) (?:out )?(?:all "
-    r"|everything |any |away )?"
-    r"(?:of )?(?:the |that )?(?:rest|others?\b|else|background black|remaining)|do without|take your time"
-    r"|(?:give|show|return|bring|pass) (?:me |us )?(?:it|them|that|the result)(?: (?:to (?:me|us)|back))?\W*$"
-    r"|(?:tell|list|say|name) (?:it|them|that|those)(?: (?:all|in (?:a|one) (?:\w+ )?(?:sentence|word|list)))?\W*$"
-    r"|(?:drop|lose|remove|black out) (?:its|the) background\W*$|.*\bnothing of\b(?!.*, so\b).*\bbut\b"
-    r"|\w+ (?:\w+ )?(?:away |out |off )?(?:all )?(?:of )?"
-    r"(?:the rest|everything else|the others?|the remainder|what remains)\b"
-    r"|everything else|all the rest|nothing else|ignore\b|never mind|note that|remember that|be (?:careful|quick"
-    r"|precise)"
-    r"|use (?:only )?(?:the|this|that|it)\b(?! .*\b(?:to|for|and)\b)|labels? (?:are|is) not|no labels?\b"
-    r"|without labels"
-    r"|consider (?:the )?\w+\W*$|here (?:is|are)\b|see (?:the )?\w+\W*$|take (?:a look at )?(?:the )?(?:image"
-    r"|picture|"
-    r"photo|video|clip)\W*$)",
-    re.IGNORECASE,
-)
-_QUESTION = re.compile(
-    r"^\W*(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|does|do|did|has|have|can|could|will|would|"
-    r"should|in (?:what|which)|on (?:what|which)|at (?:what|which)|of (?:what|which)|to (?:what|which)|for (?:what"
-    r"|whom)"
-    r"|with (?:what|which)|from (?:what|which)|am|must|may)\b",
-    re.IGNORECASE,
-)
-_CLAUSE_QUESTION = re.compile(
-    r"\b(?:whether|if|what|which|who|whose|where|why|how(?: many| much)?|when)\b", re.IGNORECASE
-)
-_DETERMINERS = frozenset({
-    "a", "all", "an", "another", "any", "anyone", "both", "each", "every", "everyone", "everything", "he",
-    "her", "here", "his", "i", "it", "its", "my", "no", "nobody", "one", "other", "our", "she", "some",
-    "somebody", "someone", "something", "such", "that", "the", "their", "them", "there", "these", "they",
-    "this", "those", "three", "two", "we", "you", "your",
-})  # fmt: skip
-_SUBJECTS = frozenset({
-    "both", "everybody", "everyone", "he", "i", "i've", "it", "my", "neither", "nobody", "our", "she", "somebody",
-    "someone", "something", "there", "they", "they've", "we", "we've", "you", "you've",
-})  # fmt: skip
-"""First words of statements, which only demand something as a wish or a question."""
-_LATE_SUBJECT = re.compile(
-    r"^\W*(?:(?:tomorrow|yesterday|today|tonight|later|soon|meanwhile|luckily|sadly|unfortunately)\b|(?:on|in|at"
-    r"|until|since|by|because|although|while|when|after|before|if|as) (?:\w+ ){0,3}?\w+),? "
-    r"(?:i|we|you|he|she|they|it)\b(?! (?:want|need|would|'d)\b)",
-    re.IGNORECASE,
-)
-_SPEAKS_BACK = re.compile(r"\b(?:it|them|this|that|those|these)\b", re.IGNORECASE)
-_WONDERS = re.compile(
-    r"^\W*(?:i|we)(?:'d| would| am|'m| do| have| must| need| want)?(?: really| also| like| love| have)*"
-    r"(?: to know| know| to see| to find out| to check| to be sure| wonder(?:ing)?| curious(?: to know)?| not sure"
-    r"| not know"
-    r"| unsure| interested)\b(?: about| in)? ?(?=.*\b(?:if|whether|what|which|who|where|how|why|when)\b)",
-    re.IGNORECASE,
-)
-_OPINION = re.compile(
-    r"^\W*(?:would|do|could) you (?:say|agree|think|believe|guess)\b(?! (?:\"|this|it|the|aloud))", re.IGNORECASE
-)
-_BECOMES = re.compile(
-    r"\b(?:the|his|her|its|their|my|this|that|every|each|all|both)\b.*"
-    r"\b(?:to be|to become|be|become|into)\s+(?!able\b)[a-z]+",
-    re.IGNORECASE,
-)
-"""A wish for something in a picture to be otherwise: "I want the door to be green"."""
-_LOOKS = re.compile(r"^\W*(?:take|use|watch|look at|inspect|open|examine|view|consider|study|load)\b", re.IGNORECASE)
-_CHECKS = re.compile(
-    r"^(?:check|search|scan|inspect|look (?:through|in|at)|go through|examine)\b.*\bfor\b", re.IGNORECASE
-)
-_PLEASE = re.compile(
-    r"(?:,|;) (?:(?:so |and |but )?(?:please|kindly|can you|could you)(?: please)?|so) (?=\w)", re.IGNORECASE
-)
-"""Before the order in a statement: "I do not like the lamp, so please remove it"."""
-_PREPOSITIONS = frozenset({
-    "about", "according", "after", "along", "although", "as", "at", "based", "because", "before", "by",
-    "considering", "following", "for", "from", "given", "if", "in", "keeping", "of", "on", "over", "since", "starting",
-    "taking", "through", "to", "under", "unless", "until", "using", "when", "where", "while", "with", "within",
-    "without",
-})  # fmt: skip
+_REMARK = _pattern("remark")
+_QUESTION = _pattern("question")
+_STATES = _pattern("states")
+_CLAUSE_QUESTION = _pattern("clause_question")
+_DETERMINERS = frozenset(_DATA["words"]["determiners"])
+_SUBJECTS = frozenset(_DATA["words"]["subjects"])
+_LATE_SUBJECT = _pattern("late_subject")
+_SPEAKS_BACK = _pattern("speaks_back")
+_WONDERS = _pattern("wonders")
+_OPINION = _pattern("opinion")
+_BECOMES = _pattern("becomes")
+_LOOKS = _pattern("looks")
+_CHECKS = _pattern("checks")
+_PLEASE = _pattern("please")
+_PREPOSITIONS = frozenset(_DATA["words"]["prepositions"])
 _AWAY = _DATA["elsewhere"]
 _OF_SOMEBODY = r"(my|our|his|her|their) (?!own\b)(\w+ ){0,2}"
 _ELSEWHERE = _words(
@@ -217,63 +127,29 @@ _ELSEWHERE = _words(
     rf"(in|into|to|from) (\w+ )?({'|'.join(_AWAY['languages'])})",
 )
 """Results and places that no tool makes or reaches."""
-_ALOUD = re.compile(r"\b(?:aloud|out loud|loudly|with a \w+ voice)\b", re.IGNORECASE)
+_ALOUD = _pattern("aloud")
 _NOT_SEEN, _NOT_OF_CLIPS, _NOT_HEARD = (_words(*_DATA["unseen"][kind]) for kind in ("picture", "clip", "sound"))
 """What cannot be read from a picture, a clip or a sound."""
 _CLIP_SHOWS = _words(*_DATA["unseen"]["clip_shows"])
-_SPOKEN = _words("said", "says?", "spoken", "speaks?", "speakers?", "talks?", "talking", "tells?", "told", "words")
-_MAP_WORDS = re.compile(
-    r"\b(?:(?:soft )?edges?|lines?|hed|scribbles?|sketch|poses?|skeleton|segment(?:ation)?s?|depths?|normals?)\b"
-    r"(?: maps?| drawings?| results?| outputs?)?",
-    re.IGNORECASE,
-)
-_SIMILAR = re.compile(
-    r"\b(?:similar|resembl\w+|looks? like|close to|another|variation|variant|like (?:it|this|the image)|based on)\b",
-    re.IGNORECASE,
-)
-_ARTICLE_AND_NOUN = re.compile(r"\b(?:the|an?|its)\s+\w+", re.IGNORECASE)
-_ARTICLE = re.compile(r"^\W*(?:an?|the|its|all)\s+", re.IGNORECASE)
-_PART_INTO = re.compile(
-    r"\b(?:turn|change|transform|convert|make)\s+(?:the|his|her|their|its|every|each|all)\s+(?!image|picture|photo)"
-    r".*\b(?:in|of|on|from)\s+the image\s+(?:in)?to\b",
-    re.IGNORECASE,
-)
-"""Of a part of a picture, not of the whole: "Turn the collar in a.png into a tie"."""
-_WELCOME = re.compile(
-    r"\bwould (?:also |really )?(?:be (?:\w+ )?(?:great|nice|good|lovely|perfect|helpful|useful|fine|wonderful|ideal"
-    r"|welcome|appreciated)|help|do)\b",
-    re.IGNORECASE,
-)
-"""Behind a result that is wanted: "A crop of the face would be great"."""
-_SOMETHING = re.compile(r"\W*(?:me |us )?(?:something|anything|one)\b", re.IGNORECASE)
-_MEDIA_WORDS = re.compile(
-    r"\b(?:the|this|that|my|these) (?:\w+ )?(?:images?|pictures?|photos?|videos?|clips?|attachments?|drawing"
-    r"|recording)\b"
-    r"|\battached\b",
-    re.IGNORECASE,
-)
-_ALONG_WORDS = _words("using", "use", "taking", "given", "with", "along", "from", "by", "based on", "take", "following")
-_NP_ENDS = re.compile(
-    r"(?<!-)\b(?:of|in|from|for|on|with|that|which|showing|shows|to|by|where|who|at|under|around|out|along|as|using|"
-    r"containing|about|and|into|onto)\b|[,:;.?!]",
-    re.IGNORECASE,
-)
-_TIME = re.compile(r"\bwhat(?:'s| is)? (?:the )?(?:current |exact |local )?time\b|\btime is it\b", re.IGNORECASE)
-_WEATHER = _words("weather", "forecast", "rain(?:ing|s)?", "snow(?:ing|s)?", "sunny", "temperature", "umbrella")
-_POINTS = re.compile(
-    r"\b(?:points?|pixels?|coordinates?|position) (?:at )?\(?\d+\s*[,/x; ]\s*\d+|\bat \(?\d+\s*,\s*\d+", re.IGNORECASE
-)
-_WHOLE_FILE = re.compile(
-    r"\b(?:remove|erase|delete|eliminate|get rid of|drop)\s+(?:please\s+)?(?:the\s+|this\s+|that\s+|my\s+)?"
-    r"(?:image|picture|photo|video|file|clip|audio|text)\b(?!\s+(?:of|on|in)\b)",
-    re.IGNORECASE,
-)
+_SPOKEN = _words(*_DATA["phrases"]["spoken"])
+_MAP_WORDS = _pattern("map_words")
+_SIMILAR = _pattern("similar")
+_ARTICLE_AND_NOUN = _pattern("article_and_noun")
+_ARTICLE = _pattern("article")
+_PART_INTO = _pattern("part_into")
+_WELCOME = _pattern("welcome")
+_SOMETHING = _pattern("something")
+_MEDIA_WORDS = _pattern("media_words")
+_ALONG_WORDS = _words(*_DATA["phrases"]["along_words"])
+_NP_ENDS = _pattern("np_ends")
+_TIME = _pattern("time")
+_WEATHER = _words(*_DATA["phrases"]["weather"])
+_POINTS = _pattern("points")
+_WHOLE_FILE = _pattern("whole_file")
 _NOT_REMOVED = _words(*_DATA["unseen"]["removal"])
-_AFTER_RESULT = re.compile(
-    r"(?:\s+(?:maps?|images?|versions?))?(?:\s+(?:of|for|in|from|on|about)\b|\s*[,.:?!]|\s*$)", re.IGNORECASE
-)
-_HAVE = re.compile(r"^\W*(?:get|have|see|want|need)\s+(?:the|this|that|his|her|its|every|all|each)\b", re.IGNORECASE)
-_PARTICLE = re.compile(r"^(?:up|out|down|off|over|together|on|in)\s+", re.IGNORECASE)
+_AFTER_RESULT = _pattern("after_result")
+_HAVE = _pattern("have")
+_PARTICLE = _pattern("particle")
 _QUOTE = '"..."'
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 _JOIN = re.compile(
@@ -282,8 +158,7 @@ _JOIN = re.compile(
     r"(?:then |also |please |afterwards |finally |so )*|,\s+(?:so |please )*|(?<!\s)\s+so\s+",
     re.IGNORECASE,
 )
-_DRAWS_IT = re.compile(r"(?:draw|paint|sketch|render|illustrate|make) (?:it|that|this|them)\W*$", re.IGNORECASE)
-"""After what is to be drawn: "Imagine a tower and paint it"."""
+_DRAWS_IT = _pattern("draws_it")
 _MOST_TARGETS = 4
 _LONGEST = 500
 """Characters of a part that are read: some expressions take quadratic time."""
@@ -430,16 +305,7 @@ def is_remark(said: str) -> bool:
         return False
     if first in _DETERMINERS:
         # A noun phrase ("The edge map of a.png, please.") demands its noun; a sentence with a verb states something.
-        return (
-            re.search(
-                r"\b(?:is|are|was|were|has|have|had|shows?|will|can|cannot|does|do|did|failed|sits?|stands?|needs?"
-                r"|lies|"
-                r"asked|wanted|wants|opened|bought|took|sent|made|may|might|must|should|seems?|looks?|became|hangs?"
-                r"|flies|moves?|walks?|knows?|get|be|gets|opted)\b",
-                text,
-            )
-            is not None
-        )
+        return _STATES.search(text) is not None
     return False
 
 
