@@ -103,31 +103,39 @@ def remove(planner: Planner, *, role: str = "") -> bool:
     return bool(EndpointSecret.objects.filter(planner=planner).delete()[0])
 
 
-def replace(*, planner: Planner, name: str, value: str, by: User) -> None:
-    """Replace the header of an existing planner. Running evaluations continue with the new one.
+def replace(*, planner: Planner, name: str, value: str, by: User, role: str = "") -> None:
+    """Replace the header of an existing planner, or of the model of a role. Running evaluations continue with the new
+    one.
 
     Raises:
         FieldErrors: the header is invalid; nothing was changed.
     """
+    model = planner.roles[role] if role else {"kind": planner.kind, "endpoint_url": planner.endpoint_url}
+    address = model.get("endpoint_url", "")
     data = PlannerData.of(
-        name=planner.name, kind=planner.kind, endpoint_url=planner.endpoint_url, header_name=name, header_value=value
+        name=planner.name, kind=model["kind"], endpoint_url=address, header_name=name, header_value=value
     )
-    if not planner.endpoint_url:
+    if not address:
         raise FieldErrors({HEADER_NAME.name: ["Only an endpoint has a secret header."]})
     missing = {} if name and value else {HEADER_VALUE.name: ["Give the header's name and its value."]}
     if errors := {**missing, **check(data)}:
         raise FieldErrors(errors)
     with transaction.atomic():
-        keep(planner=planner, data=data)
-        record(by=by, action=Action.HEADER_SET, target=planner, label=planner.name, details={"header": name})
+        keep(planner=planner, data=data, role=role)
+        details = {"header": name, **_of_role(role)}
+        record(by=by, action=Action.HEADER_SET, target=planner, label=planner.name, details=details)
 
 
-def take_away(*, planner: Planner, by: User) -> bool:
-    """Delete the header of a planner and log it. False if it had none."""
+def _of_role(role: str) -> dict[str, str]:
+    return {"role": role} if role else {}
+
+
+def take_away(*, planner: Planner, by: User, role: str = "") -> bool:
+    """Delete the header of a planner, or of the model of a role, and log it. False if there was none."""
     with transaction.atomic():
-        gone = remove(planner)
+        gone = remove(planner, role=role)
         if gone:
-            record(by=by, action=Action.HEADER_REMOVED, target=planner, label=planner.name)
+            record(by=by, action=Action.HEADER_REMOVED, target=planner, label=planner.name, details=_of_role(role))
     return gone
 
 

@@ -218,10 +218,13 @@ def identity_of(planner: Planner) -> tuple[str, ...]:
     An endpoint is identified by its address without scheme, query and fragment, since other parameters may lead to the
     same planner; a chat endpoint by its address, model and strategy; a model of the hub by its repository, commit and
     strategy; a checkpoint by its digest and strategy, each with the strategy's options except seeds, and those models
-    of its roles that are others than its own; a bundled planner by its name with all options; a plans file by its
-    digest. All agents of a submitter are one planner.
+    of its roles that are others than its own (only those if they answer every call); a bundled planner by its name with
+    all options; a plans file by its digest. All agents of a submitter are one planner.
     """
-    main = _model_of(planner)
+    entry = strategy_named(planner.strategy)
+    uses_main = entry is None or entry.uses_main(planner.roles)
+    # Without a model of its own that answers, the first role's stands for it.
+    main = _model_of(planner if uses_main or entry is None else roles.as_planner(planner, role=entry.role_names[0]))
     models = {role: _model_of(roles.as_planner(planner, role=role)) for role in planner.roles}
     others = {role: model for role, model in models.items() if model != main}
     strategy = (_without_draws(planner.strategy),) if planner.strategy else ()

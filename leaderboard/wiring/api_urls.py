@@ -38,6 +38,7 @@ urlpatterns = [
     path("submissions/pending/<id:job_id>/", submissions.PendingSubmissionView.as_view(), name="pending-submission"),
     path("submissions/<id:submission_id>/", submissions.SubmissionView.as_view(), name="submission"),
     path("submissions/<id:submission_id>/header/", planners.HeaderView.as_view(), name="header"),
+    path("submissions/<id:submission_id>/header/<str:role>/", planners.RoleHeaderView.as_view(), name="role-header"),
     path("evaluations/", evaluations.EvaluationsView.as_view(), name="evaluations"),
     path(_EVALUATION, evaluations.EvaluationView.as_view(), name="evaluation"),
     path(f"{_EVALUATION}results/", details.ResultsView.as_view(), name="results"),

@@ -40,7 +40,7 @@ class ImportedPlans:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """The plan of the run."""
-        call = PlannerCall(seconds=0.0, **self._usage.get(request.task.id, {}))
+        call = PlannerCall(seconds=0.0).model_copy(update=self._usage.get(request.task.id, {}))
         given = self._plans.get(request.task.id)
         if given is None:
             raise PlannerError(reason=Reason.NO_PLAN, message=_WHY, call=call)

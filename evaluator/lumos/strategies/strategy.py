@@ -97,6 +97,7 @@ class _WithExamples(LumosStrategy):
 class _Modules(_WithExamples):
     """Planning and grounding by two modules, which may be one model."""
 
+    all_in_roles: ClassVar[bool] = True
     roles: ClassVar[tuple[ModelRole, ...]] = (
         ModelRole(name=str(Role.PLAN), label="Planning module", sentence="Names the subgoals."),
         ModelRole(

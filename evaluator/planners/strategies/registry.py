@@ -8,6 +8,7 @@ and a constructor without arguments. Optional attributes:
 - `options` (`evaluator.core.strategy_options`): made with `option="..."` and named
   `STRATEGY@NAME=VALUE;NAME=VALUE[:MODEL]`; with `option_first` also `STRATEGY:OPTIONS:MODEL`
 - `roles`: parts that may have their own model, `STRATEGY:MODEL,ROLE=MODEL`; `in_role` marks their calls
+- `all_in_roles`: every call has a role, so that `STRATEGY:ROLE=MODEL,ROLE=MODEL` needs no other model
 - `task_seconds`: processor time per task of its own computations, in seconds, where it is more than a hundredth
 - `in_turns`: understands only suites in turns
 
@@ -59,6 +60,8 @@ class StrategyEntry:
     """Whether it acts step by step, and understands only suites in turns."""
     roles: tuple[Role, ...] = ()
     """Parts that may have their own language model."""
+    all_in_roles: bool = False
+    """Whether every call has a role."""
     task_seconds: float = 0.0
     """Processor time per task of its own computations, in seconds, without its language model."""
 
@@ -93,6 +96,10 @@ class StrategyEntry:
         """Names of its roles."""
         return tuple(role.name for role in self.roles)
 
+    def uses_main(self, roles: Collection[str]) -> bool:
+        """Whether a planner's own model answers any call where these roles have models of their own."""
+        return not (self.all_in_roles and roles and set(roles) >= set(self.role_names))
+
     def understands(self, suite: str) -> bool:
         """Whether it understands the requests of the suite with this slug."""
         return not (self.catalogue or self.in_turns) or suite in self.suites
@@ -120,6 +127,7 @@ def strategies() -> Mapping[str, StrategyEntry]:
                 chosen=MappingProxyType(options.read({})),
                 in_turns=getattr(strategy, "in_turns", False),
                 roles=getattr(strategy, "roles", ()),
+                all_in_roles=getattr(strategy, "all_in_roles", False),
                 task_seconds=getattr(strategy, "task_seconds", 0.0),
             )
     return MappingProxyType(dict(sorted(entries.items())))
@@ -136,7 +144,8 @@ def split_name(name: str) -> tuple[str, str | None]:
 
 
 def split_roles(name: str, *, roles: Collection[str]) -> tuple[str | None, dict[str, str]]:
-    """The model of `STRATEGY[:MODEL[,ROLE=MODEL]]`, and the models of its roles by name.
+    """The model of `STRATEGY[:MODEL[,ROLE=MODEL]]`, and the models of its roles by name. In `STRATEGY:ROLE=MODEL` it is
+    the first role's.
 
     Args:
         name: name of a planner.
@@ -150,12 +159,26 @@ def split_roles(name: str, *, roles: Collection[str]) -> tuple[str | None, dict[
     while model is not None:
         head, _, last = model.rpartition(",")
         role, equals, other = last.partition("=")
-        if not head or not equals or role not in roles:
+        if not equals or role not in roles:
             break
         if not other or role in role_models:
             raise PlannerNameError(f"{name}: give the role {role} one model, as in {role}=MODEL")
-        model, role_models[role] = head, other
+        role_models[role] = other
+        if not head:
+            return _without_main(name, roles=role_models)
+        model = head
     return model, role_models
+
+
+def _without_main(name: str, *, roles: Mapping[str, str]) -> tuple[str, dict[str, str]]:
+    entry = named_strategy(name)
+    if entry.uses_main(roles):
+        lacking = ", ".join(role for role in entry.role_names if role not in roles) or "no role"
+        raise PlannerNameError(
+            f"{name}: name a model for the calls of {lacking}, as in {split_name(name)[0]}:MODEL,ROLE=MODEL"
+        )
+    first = roles[entry.role_names[0]]
+    return first, {role: other for role, other in roles.items() if role != entry.role_names[0]}
 
 
 def strategy_of(*, name: str, suite: Suite) -> StrategyEntry:

@@ -188,25 +188,34 @@ class HeaderView(ApiView):
     bodies = {"PUT": HeaderInput}
 
     @extend_schema(responses={200: HeaderOutput})
-    def put(self, request: Request, submission_id: UUID) -> Response:
+    def put(self, request: Request, submission_id: UUID, role: str = "") -> Response:
         """Replace it."""
-        planner = self._planner(request, submission_id)
+        planner = self._planner(request, submission_id, role=role)
         entered = self.read(request)
         try:
-            secret_headers.replace(planner=planner, **entered, by=user_of(request))
+            secret_headers.replace(planner=planner, **entered, by=user_of(request), role=role)
         except FieldErrors as error:
             named = {field.removeprefix("header_"): texts for field, texts in error.errors.items()}
             raise FieldValidationError(named) from error
-        kept = secret_headers.kept_header(Planner.objects.get(pk=planner.pk))
+        kept = secret_headers.kept_header(Planner.objects.get(pk=planner.pk), role=role)
         assert kept is not None
         return Response(HeaderOutput({"name": kept.name, "ends_in": kept.ending}).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, submission_id: UUID) -> Response:
+    def delete(self, request: Request, submission_id: UUID, role: str = "") -> Response:
         """Forget it."""
-        if not secret_headers.take_away(planner=self._planner(request, submission_id), by=user_of(request)):
+        planner = self._planner(request, submission_id, role=role)
+        if not secret_headers.take_away(planner=planner, by=user_of(request), role=role):
             raise NotFound("No secret header is kept for this planner.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    def _planner(self, request: Request, submission_id: UUID) -> Planner:
-        return get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+    def _planner(self, request: Request, submission_id: UUID, *, role: str) -> Planner:
+        planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+        if role and role not in planner.roles:
+            there_are = f"it has {', '.join(planner.roles)}" if planner.roles else "it has none"
+            raise NotFound(f"This planner has no role {role[:80]!r} with a model of its own; {there_are}.")
+        return planner
+
+
+class RoleHeaderView(HeaderView):
+    """The secret header of the model of one role of a submission's planner, as of the planner itself."""

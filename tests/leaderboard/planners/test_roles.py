@@ -12,12 +12,13 @@ from evaluator.client import Client, NewSubmission, PlannerEntry
 from leaderboard.boards.services import entry_of
 from leaderboard.evaluations.models import Evaluation, EvaluationState
 from leaderboard.people.services import create_token
-from leaderboard.planners import checkpoints, roles
+from leaderboard.planners import checkpoints, roles, secret_headers
 from leaderboard.planners.data import PlannerData
 from leaderboard.planners.kinds.language_models import strategy_named
 from leaderboard.planners.models import CheckpointUpload, Planner, RoleSecret
 from leaderboard.planners.services import data_of, identity_of
 from leaderboard.planners.tasks import remove_unused_checkpoints
+from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.pools import needs_of
 from tests.evaluator.controlllm.strategies.test_tog_decomposing import answer as solution
 from tests.evaluator.controlllm.strategies.test_tog_decomposing import raw
@@ -223,6 +224,44 @@ def test_what_changes_no_model_of_a_role_changes_no_identity():
     assert identities(decompose={**hub, "facts": {"commit": "b" * 40}}) != identities(decompose=hub)
     bundled = [{"kind": "bundled", "model_id": name} for name in ("lilliput-planner", "other")]
     assert len({identities(decompose=model) for model in bundled}) == 2
+
+
+def test_a_model_that_answers_no_call_changes_no_identity():
+    modules = {"plan": DECOMPOSER, "ground": {**DECOMPOSER, "model_id": "other"}}
+    both = {
+        identity_of(Planner(kind="hub", model_id=f"org/{name}", strategy="lumos/iterative", **roles.columns(modules)))
+        for name in ("a", "b")
+    }
+    own = Planner(**DECOMPOSER, strategy="lumos/iterative")
+    only_ground = {name: value for name, value in modules.items() if name == "ground"}
+    for name, value in roles.columns(only_ground).items():
+        setattr(own, name, value)
+    assert both == {identity_of(own)}
+    assert identities(strategy="lumos/iterative", ground=DECOMPOSER) not in both
+    assert identities(**dict.fromkeys(("decompose", "assess", "respond"), DECOMPOSER)) != identities(
+        decompose=DECOMPOSER
+    )
+
+
+def test_a_role_s_secret_header_is_replaced_and_removed_alone(ada, suite):
+    chosen = {"decompose": {**DECOMPOSER, **HEADER}, "assess": {**DECOMPOSER, "model_id": "other", **HEADER}}
+    submission = submit(ada, suite, roles=chosen).json()["id"]
+    api, path = client_of(ada), f"submissions/{submission}/header/"
+    wanted = json.dumps({"name": "X-Key", "value": "another-secret-value"})
+    answer = api.put(f"{path}assess/", wanted, "application/json")
+    assert (answer.status_code, answer.json()) == (200, {"name": "X-Key", "ends_in": "alue"})
+    planner = Planner.objects.get()
+    assert secret_headers.header_of(planner, role="assess").value == "another-secret-value"
+    assert secret_headers.header_of(planner, role="decompose").value == TOKEN
+    entry = AuditEntry.objects.get(action="header_set")
+    assert entry.details == {"header": "X-Key", "role": "assess"}
+    for role in ("respond", "x" * 999):
+        refused = api.put(f"{path}{role}/", wanted, "application/json")
+        assert (refused.status_code, "it has assess, decompose" in refused.json()["detail"]) == (404, True)
+    assert api.put(f"{path}assess/", "{}", "application/json").status_code == 400
+    assert client_of(make_user()).delete(f"{path}assess/").status_code == 404
+    assert [api.delete(f"{path}assess/").status_code for _ in range(2)] == [204, 404]
+    assert [secret.role for secret in RoleSecret.objects.all()] == ["decompose"]
 
 
 def test_a_seed_or_another_spelling_changes_no_identity():

@@ -65,6 +65,29 @@ def test_the_grounding_module_may_be_another_model(tmp_path):
     assert identity["roles"]["ground"] != identity["language_model"]
 
 
+def test_with_a_model_for_each_role_no_other_is_named(tmp_path):
+    plan, ground = script(tmp_path, "plan", STOPS, PLANS), script(tmp_path, "ground", GROUNDS)
+    planner, record = run(f"lumos/iterative:plan={plan},ground={ground}")
+    assert record.score == 1.0
+    assert planner.identity()["language_model"] != planner.identity()["roles"]["ground"]
+    assert record.planner.roles.keys() == {"plan", "ground"}
+    assert sum(usage.calls for usage in record.planner.roles.values()) == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "lacking"),
+    [
+        ("lumos/iterative:ground=b", "plan"),
+        ("lumos/onepass:plan=b", "ground"),
+        ("controlllm/greedy:assess=b", "decompose"),
+    ],
+)
+def test_where_a_call_would_have_no_model_the_name_is_refused(name, lacking):
+    entry = strategies()[name.partition(":")[0]]
+    with pytest.raises(PlannerNameError, match=f"name a model for the calls of {lacking}"):
+        split_roles(name, roles=entry.role_names)
+
+
 def test_integrated_gives_subgoal_and_actions_together(tmp_path):
     first = ("Please provide", "Subgoal 1: Divide. Actions: R1 = Calculator(9 / 3)")
     _, record = run(f"lumos/integrated:{script(tmp_path, 'one', STOPS, first)}")
