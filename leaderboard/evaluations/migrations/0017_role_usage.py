@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('evaluations', '0014_redundant_indexes'),
+        ('evaluations', '0016_validated_regrades'),
     ]
 
     operations = [
