@@ -51,6 +51,7 @@ from gpu_jobs.gpu_memory import gpu_memory_bytes
 from gpu_jobs.hub_cache import HubCache
 from gpu_jobs.launchers.base import handle_of
 from gpu_jobs.logs.lines import FORMAT_VARIABLE, FORMATS, formatter, process_named
+from gpu_jobs.metrics import MeasuredPhase, MetricsPortError, WorkerMetrics, metrics_port, serve_from
 from gpu_jobs.model_server import VARIABLE
 from gpu_jobs.model_server.isolation.sandbox import detected
 from gpu_jobs.per_gpu import GpuProcesses, visible_gpus
@@ -169,7 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         egress_policy()
         arbiter = arbiter_from(os.environ)
         configured_rater()
-    except (LogFormatError, SecretsError, EgressPolicyError, ArbiterError, RaterError) as error:
+        metrics_port(os.environ)
+    except (LogFormatError, SecretsError, EgressPolicyError, ArbiterError, RaterError, MetricsPortError) as error:
         sys.stderr.write(f"{error}.\n")
         return Exit.MISCONFIGURED
     if not secrets.token and options.token_file is None:
@@ -197,16 +199,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return deliver_doctor_report(options.doctor_report, client=client, worker=options.name)
     threading.Thread(target=report_confinement, name="confinement", daemon=True).start()
     checkpoints = CheckpointCache(client=client, folder=data / "worker-checkpoints")
+    metrics = WorkerMetrics()
+    serve_from(metrics)
     runner = EvaluatorRunner(
         store=store, device=options.device, memory_budget=options.memory_budget, checkpoints=checkpoints,
         hub_cache=HubCache(folder=data / "worker-models", most_bytes=options.model_limit),
         arbiter=arbiter, arbiter_key=secrets.variables.get(KEY_VARIABLE, ""),
         rater_key=secrets.variables.get(RATER_KEY, ""),
-        agents=lambda lease: AgentTurns(client=client, lease=lease),
+        agents=lambda lease: AgentTurns(client=client, lease=lease), phase=MeasuredPhase(metrics),
     )  # fmt: skip
     worker = Worker(
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,
-        idle_seconds=options.idle_seconds, secrets=secrets.values(),
+        idle_seconds=options.idle_seconds, secrets=secrets.values(), metrics=metrics,
     )  # fmt: skip
     # Lines of several processes share one stream.
     ids = {} if options.name == handle_of(options.name) else {"worker": options.name}

@@ -26,6 +26,7 @@ from types import FrameType
 
 from gpu_jobs.exits import REFUSED, Exit
 from gpu_jobs.launchers.base import name_of_part
+from gpu_jobs.metrics import PORT, metrics_port
 from gpu_jobs.probes import ALIVE, READY
 from gpu_jobs.worker_secrets import OPTION, WorkerSecrets, harmless, piped
 
@@ -217,11 +218,13 @@ class GpuProcesses:
             path.unlink(missing_ok=True)
         descriptor = piped(self._secrets)
         arguments = [*self._command, "--name", part.name, OPTION, str(descriptor)]
-        probes = {ALIVE: str(part.alive), READY: str(part.ready)}
+        own = {ALIVE: str(part.alive), READY: str(part.ready)}
+        if (port := metrics_port(self._environment)) is not None:
+            own[PORT] = str(port + self._parts.index(part))
         try:
             part.process = subprocess.Popen(  # noqa: S603 - this very program
                 arguments,
-                env={**self._environment, **probes, VISIBLE: part.gpu},
+                env={**self._environment, **own, VISIBLE: part.gpu},
                 pass_fds=[descriptor],
                 preexec_fn=_end_with_parent,
             )

@@ -96,6 +96,7 @@ class EvaluatorRunner:
         arbiter_key: str = "",
         rater_key: str = "",
         agents: Callable[[Lease], AgentTurns] | None = None,
+        phase: CurrentPhase | None = None,
     ) -> None:
         """Args:
         store: stores artefacts and executed steps.
@@ -109,6 +110,7 @@ class EvaluatorRunner:
         arbiter_key: API key of a chat arbiter.
         rater_key: API key of the rater of optional columns (`evaluator.scoring.rating`).
         agents: returns the agent of a lease; None: leases of agents are refused.
+        phase: follows the phases; None: one that nobody measures.
         """
         self.store = store
         self._device = device
@@ -117,7 +119,7 @@ class EvaluatorRunner:
         self._arbiter_key = arbiter_key
         self._rater_key = rater_key
         self._agents = agents
-        self.phase = CurrentPhase()
+        self.phase = phase or CurrentPhase()
         self._models = LanguageModels(
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )

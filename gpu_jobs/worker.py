@@ -26,6 +26,7 @@ from gpu_jobs.exits import Exit
 from gpu_jobs.heartbeats import Heartbeats
 from gpu_jobs.logs.lines import process_named
 from gpu_jobs.logs.sending import AttemptLog
+from gpu_jobs.metrics import WorkerMetrics
 from gpu_jobs.planners import HeldLease, LeaseRefusedError, LeaseReturnedError, with_secrets
 from gpu_jobs.runner import ShardRunner
 from gpu_jobs.tracing.spans import failed, ids_for_logs, span
@@ -90,6 +91,7 @@ class Worker:
         idle_seconds: float | None = None,
         secrets: Sequence[str] = (),
         poll_seconds: float = 0.5,
+        metrics: WorkerMetrics | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """Args:
@@ -102,9 +104,11 @@ class Worker:
             site reports that the evaluation has no unfinished shards.
         secrets: texts to redact in logs that are sent.
         poll_seconds: pause after the first response without work; later pauses are longer.
+        metrics: counts leases, tasks and steps; None: nobody reads them.
         sleep: for tests.
         """
         self._client = client
+        self._metrics = metrics or WorkerMetrics()
         self._runner = runner
         self._name = name
         self._suites = suites
@@ -314,11 +318,13 @@ class Worker:
                 logger.info("attempt %s: completed", lease.attempt)
                 return following
             except AttemptOverError as error:
+                self._metrics.lease_ended("over")
                 logger.warning("attempt %s: %s", lease.attempt, error)
             except (AgentAway, LeaseReturnedError) as error:
                 logger.info("attempt %s: returned: %s", lease.attempt, error)
                 self._give_back(lease=lease, log=log, how=GivenUp.RELEASED, reason=str(error))
             except _Interrupted:
+                self._metrics.lease_ended("over")
                 logger.warning("attempt %s: has ended, and its planner was interrupted", lease.attempt)
             except UnreachableError as error:
                 logger.error("attempt %s is left to time out: %s", lease.attempt, error)
@@ -351,6 +357,7 @@ class Worker:
             try:
                 for record in self._interruptible(self._runner.run(lease)):
                     delivery.add(log.redact.in_record(record))
+                    self._metrics.count(record)
                     logger.info("task %s: %s", record.task, _summary(record))
                     heartbeats.check()
                 self._runner.phase.end()
@@ -420,6 +427,7 @@ class Worker:
             delivery.send_missing(error.digests)
             following = self._client.finish(lease=lease, request=last)
         self._request = None
+        self._metrics.lease_ended("completed")
         return following
 
     def _release(self, *, lease: Lease, delivery: Delivery, log: AttemptLog) -> None:
@@ -429,6 +437,7 @@ class Worker:
             logger.info("attempt %s: %s", lease.attempt, _STOPPED)
             log.finish()
             self._client.fail(lease=lease, how=GivenUp.RELEASED, reason=_STOPPED, patience=_LAST_WORDS_SECONDS)
+            self._metrics.lease_ended(GivenUp.RELEASED.value)
         except (AttemptOverError, UnreachableError, RefusedError, TimeoutError) as error:
             logger.warning("attempt %s: could not be released: %s", lease.attempt, error)
 
@@ -439,6 +448,7 @@ class Worker:
     def _fail(self, *, lease: Lease, how: GivenUp, reason: str, patience: float | None = None) -> None:
         if how is not GivenUp.RELEASED:
             failed(how.value)
+        self._metrics.lease_ended(how.value)
         try:
             self._client.fail(lease=lease, how=how, reason=reason, patience=patience)
         except (AttemptOverError, UnreachableError, RefusedError) as error:

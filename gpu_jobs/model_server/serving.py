@@ -15,6 +15,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,7 @@ from pathlib import Path
 from evaluator.execution.engine.opening import parse_size
 from evaluator.planners.language_models import ModelError, ModelUnusableError
 from evaluator.sandbox.isolation.address import Address, kept_alive, parse_address
+from gpu_jobs.metrics import Metrics, serve_from
 from gpu_jobs.model_server import protocol as wire
 from gpu_jobs.model_server.channel import Channel, ChannelClosedError, ChannelError
 from gpu_jobs.model_server.delivery import (
@@ -56,6 +58,7 @@ def serve_one(
     most_bytes: int,
     sandbox: Sandbox,
     draining: threading.Event | None = None,
+    metrics: Metrics | None = None,
 ) -> None:
     """Serve one worker, or none if `draining` is set before one connects.
 
@@ -66,20 +69,48 @@ def serve_one(
         most_bytes: of all files together.
         sandbox: of the model's process.
         draining: set when no further worker should be accepted; None: never.
+        metrics: of `server_metrics`; None: nobody reads them.
     """
+    metrics = metrics or server_metrics()
     emptied(folder)
     worker = _first_worker(listener, most_bytes=most_bytes, draining=draining or threading.Event())
     listener.close()
     if worker is None:
         return
     channel, request = worker
+    metrics.add("planarena_model_server_workers_total")
+    metrics.set("planarena_model_server_busy", 1.0)
+    began = time.monotonic()
     try:
         _serve(channel, request=request, folder=folder, device=device, sandbox=sandbox)
     except (ChannelError, OSError, DeliveryError) as error:
         logger.warning("the worker is gone: %s", error)
     finally:
+        metrics.set("planarena_model_server_busy", 0.0)
+        metrics.add("planarena_model_server_seconds_total", time.monotonic() - began)
         channel.close()
         emptied(folder)
+
+
+def server_metrics() -> Metrics:
+    """The metrics of a model server."""
+    metrics = Metrics()
+    metrics.declare("planarena_model_server_workers_total", kind="counter", about="Workers that were served.")
+    metrics.declare("planarena_model_server_seconds_total", kind="counter", about="Time for which a worker was served.")
+    metrics.declare("planarena_model_server_busy", kind="gauge", about="1 while a worker is served, else 0.")
+    metrics.measure(
+        "planarena_model_server_memory_bytes", about="Memory of the container, with the model's process.",
+        read=container_bytes,
+    )  # fmt: skip
+    return metrics
+
+
+def container_bytes() -> float | None:
+    """Memory that the kernel charges to this container; None without cgroup v2."""
+    try:
+        return float(Path("/sys/fs/cgroup/memory.current").read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def _first_worker(
@@ -218,10 +249,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logger.info("%s", detection.line())
     address: Address = options.listen
     logger.info("listening on %s", address)
+    metrics = server_metrics()
+    serve_from(metrics)
     while not draining.is_set():
         serve_one(
             address.listening(), folder=options.folder, device=options.device, most_bytes=options.most,
-            sandbox=detection.sandbox, draining=draining,
+            sandbox=detection.sandbox, draining=draining, metrics=metrics,
         )  # fmt: skip
     return 0
 

@@ -18,7 +18,8 @@ class ToolUsage(models.Model):
 
 
 class EndedAttempts(models.Model):
-    """Number of deleted attempts by state, for monotonic counters; updated by a trigger."""
+    """Number of attempts by state that are not counted by their rows any more: old ones (`monitoring/attempts.py`), and
+    by a trigger deleted ones."""
 
     state = models.CharField(max_length=20, primary_key=True)
     deleted = models.BigIntegerField()

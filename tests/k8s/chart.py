@@ -91,7 +91,7 @@ EVERYTHING: Json = {
     "namespaces": {"createSite": True},
     "modelMirror": "http://model-mirror.planarena.svc:8080",
     "monitoring": {"serviceMonitor": {"enabled": True, "labels": {"release": "prometheus"}},
-                   "rules": {"enabled": True}, "dashboards": {"enabled": True}},
+                   "rules": {"enabled": True}, "podMonitor": {"enabled": True}, "dashboards": {"enabled": True}},
     "tracing": {"endpoint": "http://collector.observability.svc:4318", "ratio": 0.1, "headersSecret": "collector"},
     "network": {"to": {
         "s3": {"enabled": True, "ports": [9000], "peers": [

@@ -33,6 +33,7 @@ SECRETS = {
 OPERATORS = SECRETS | {
     (JOBS, "planarena-metrics"), (JOBS, "bucket"), (JOBS, "collector"), (SITE, "site-bucket"), (SITE, "collector")
 }  # fmt: skip
+NO_DATABASE = {"planarena-page-cache", "planarena-test"}
 CLAIMS = {(JOBS, "weights"), (SITE, "artefacts")}
 
 
@@ -58,7 +59,7 @@ def test_every_kind_of_custom_resource_is_among_the_variants_and_a_wrong_one_is_
     kinds = {item["kind"]: item for variant in VARIANTS for item in build(variant) if is_custom(item)}
     assert set(kinds) == {
         "ScaledObject", "TriggerAuthentication", "ResourceFlavor", "ClusterQueue", "LocalQueue", "ServiceMonitor",
-        "PrometheusRule", "HTTPRoute",
+        "PrometheusRule", "PodMonitor", "HTTPRoute",
     }  # fmt: skip
     for item in kinds.values():
         item["spec"]["surprise"] = 1
@@ -360,7 +361,7 @@ def test_only_workers_of_a_pool_with_a_bucket_have_its_credentials():
 def test_pods_go_through_pgbouncer_and_know_the_server_behind_it():
     manifests = build("production with everything")
     for item in with_pods(manifests):
-        if item["metadata"]["namespace"] != SITE or item["metadata"]["name"] == "planarena-page-cache":
+        if item["metadata"]["namespace"] != SITE or item["metadata"]["name"] in NO_DATABASE:
             continue
         for container in containers_of(item):
             if container["name"] == "trusted":

@@ -28,6 +28,9 @@ command:
   - {{ $device }}
 env:
   - {name: HOME, value: /tmp}
+  {{- if and .root.Values.monitoring.podMonitor.enabled (eq $server.kind "pod") }}
+  - {name: PLANARENA_WORKER_METRICS_PORT, value: "9100"}
+  {{- end }}
   # 90 % of the container's: its supervisor must outlive the model's process to say how it ended.
   - {name: PLANARENA_MODEL_MEMORY, value: "{{ mulf 0.9 (include "planarena.bytes" $server.resources.memory | float64) | int64 }}"}
   - {name: OMP_NUM_THREADS, value: "{{ max 1 (include "planarena.threads" $server.resources.cpu | int) }}"}
@@ -94,6 +97,9 @@ containers:
     {{- include "planarena.hardened" .root | nindent 4 }}
     ports:
       - {name: model, containerPort: 7070}
+      {{- with include "planarena.metricsPorts" (dict "root" .root "count" 1) | trim }}
+      {{- . | nindent 6 }}
+      {{- end }}
     volumeMounts:
       {{- include "planarena.modelMounts" . | nindent 6 }}
       {{- with include "planarena.extra" (dict "root" .root "own" $server "confined" true "of" "extraVolumeMounts") }}

@@ -2,7 +2,11 @@
 
 {{/* One pool with its defaults, as JSON. Takes `root` and `pool`. */}}
 {{- define "planarena.pool" -}}
-{{ mustMergeOverwrite (deepCopy .root.Values.poolDefaults) (deepCopy .pool) | toJson }}
+{{- $pool := mustMergeOverwrite (deepCopy .root.Values.poolDefaults) (deepCopy .pool) -}}
+{{- if kindIs "invalid" $pool.maxSurge -}}{{- $_ := set $pool "maxSurge" (ternary 0 1 (or (eq $pool.device "cuda") (ne $pool.gpu.claimTemplate ""))) -}}{{- end -}}
+{{- $server := $pool.modelServer -}}
+{{- if kindIs "invalid" $server.maxSurge -}}{{- $_ := set $server "maxSurge" (ternary 0 1 (gt (int $server.gpu.count) 0)) -}}{{- end -}}
+{{ toJson $pool }}
 {{- end }}
 
 {{/* Says what is wrong about a pool beyond what the schema can. */}}
@@ -77,6 +81,24 @@ kueue.x-k8s.io/priority-class: {{ . }}
 {{/* Whether a pool's pods call public addresses: endpoints, and models of the hub unless there is a mirror. */}}
 {{- define "planarena.goesOut" -}}
 {{- if or .pool.endpoints (and (has "models" .pool.takes) (not .root.Values.modelMirror) (not .pool.offline)) }}yes{{ end -}}
+{{- end }}
+
+{{/* Ports of metrics, one for each worker process. Takes `root` and `count`. */}}
+{{- define "planarena.metricsPorts" -}}
+{{- if .root.Values.monitoring.podMonitor.enabled }}
+{{- range $number := until (int .count) }}
+- {name: metrics-{{ $number }}, containerPort: {{ add 9100 $number }}}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The most worker processes of a pod of any pool. */}}
+{{- define "planarena.mostMetricsPorts" -}}
+{{- $most := 1 -}}
+{{- range .Values.pools -}}
+{{- $most = max $most (include "planarena.workersOfPod" (include "planarena.pool" (dict "root" $ "pool" .) | fromJson) | int) -}}
+{{- end -}}
+{{ $most }}
 {{- end }}
 
 {{/* Resources of a container. Takes `resources` (cpu, memory, storage), `gpu` (resource, count) and `claim`. */}}
@@ -188,6 +210,10 @@ containers:
     {{- end }}
     {{- include "planarena.poolResources" (dict "resources" $pool.resources "gpu" $pool.gpu "claim" $pool.gpu.claimTemplate) | nindent 4 }}
     {{- include "planarena.hardened" .root | nindent 4 }}
+    {{- with include "planarena.metricsPorts" (dict "root" .root "count" (include "planarena.workersOfPod" $pool)) | trim }}
+    ports:
+      {{- . | nindent 6 }}
+    {{- end }}
     # Until the worker has loaded its libraries. Later the site watches its heartbeats.
     startupProbe:
       exec:
@@ -283,6 +309,9 @@ PLANARENA_DATA: /data
 PLANARENA_ALIVE_FILE: /tmp/alive
 PLANARENA_READY_FILE: /tmp/ready
 PLANARENA_DEVICE: {{ .pool.device }}
+{{- if $values.monitoring.podMonitor.enabled }}
+PLANARENA_WORKER_METRICS_PORT: "9100"
+{{- end }}
 # Libraries write caches into the home folder, and the root file system is read-only.
 HOME: /data
 {{- if .pool.weightsClaim }}

@@ -19,10 +19,11 @@ from prometheus_client.metrics_core import Metric
 from evaluator.core.records import ResultRecord
 from evaluator.execution.engine.store import StoreUnavailableError
 from leaderboard.evaluations import states
-from leaderboard.evaluations.models import Attempt, AttemptState, Evaluation, EvaluationState, Shard, ShardState
+from leaderboard.evaluations.models import AttemptState, Evaluation, EvaluationState, Shard, ShardState
 from leaderboard.messages.models import Kind, OutboxMessage
 from leaderboard.operations.backups.objects import CHECKPOINTS, STORES, quarantined
-from leaderboard.operations.models import EndedAttempts, Moment, ToolUsage
+from leaderboard.operations.models import Moment, ToolUsage
+from leaderboard.operations.monitoring.attempts import attempt_counts
 from leaderboard.operations.monitoring.facts import BACKUP, BROKER, TASK, site_facts
 from leaderboard.platform.health import Code, Facts, health, late_tasks
 from leaderboard.platform.storage.bucket import store_problem
@@ -31,6 +32,7 @@ from leaderboard.queue.pools import demands, evaluations_without_pool
 CACHE_SECONDS = 10.0
 """How long figures are cached, so that frequent scrapes cost no queries."""
 _LONGEST_NAME = 120
+_EXACT = 10_000
 
 
 class DatabaseFigures:
@@ -99,14 +101,44 @@ def _evaluations() -> Iterator[Metric]:
     )
     # By the database's clock, which set `state_since`.
     age = Max(Now() - F("state_since"))
-    rows = Evaluation.runs.values_list("state").annotate(Count("pk"), longest=age).order_by()
-    by_state = {state: (number, longest) for state, number, longest in rows}
+    open_states = [state for state in EvaluationState if state not in states.FINAL]
+    rows = Evaluation.runs.filter(state__in=open_states).values_list("state").annotate(Count("pk"), longest=age)
+    by_state = {state: (number, longest) for state, number, longest in rows.order_by()}
+    by_state |= {state: (number, timedelta()) for state, number in _ended_evaluations().items()}
     for state in EvaluationState:
         number, longest = by_state.get(state, (0, timedelta()))
         count.add_metric([state], number)
         if state not in states.FINAL:
             oldest.add_metric([state], max(0.0, longest.total_seconds()))
     yield from (count, oldest)
+
+
+def _ended_evaluations() -> dict[str, int]:
+    """Evaluations in each final state: exactly up to `_EXACT`, and beyond it PostgreSQL's own estimate.
+
+    Counting them would read more with every evaluation that ever ended. Autovacuum renews the estimate.
+    """
+    table = Evaluation._meta.db_table
+    counted = (
+        f"SELECT wanted, (SELECT count(*) FROM (SELECT FROM {table} WHERE state = wanted LIMIT %s) AS first) "  # noqa: S608 - our own names
+        "FROM unnest(%s::text[]) AS wanted"
+    )
+    estimated = (
+        "SELECT value, share * greatest(reltuples, 0) FROM pg_stats JOIN pg_class ON oid = %s::regclass, "
+        "unnest(most_common_vals::text::text[], most_common_freqs) AS common(value, share) "
+        "WHERE schemaname = current_schema() AND tablename = %s AND attname = 'state'"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(counted, [_EXACT + 1, sorted(states.FINAL)])
+        numbers: dict[str, int] = dict(cursor.fetchall())
+        if max(numbers.values()) > _EXACT:
+            cursor.execute(estimated, [table, table])
+            estimates = {state: round(number) for state, number in cursor.fetchall()}
+            numbers = {
+                state: max(number, estimates.get(state, 0)) if number > _EXACT else number
+                for state, number in numbers.items()
+            }
+    return numbers
 
 
 def _shards() -> Metric:
@@ -125,16 +157,7 @@ def _shards() -> Metric:
 def _attempts() -> Iterator[Metric]:
     live = GaugeMetricFamily("planarena_live_attempts", "Attempts whose worker holds a shard.")
     ended = CounterMetricFamily("planarena_attempts", "Attempts that have ended, by state.", labels=["state"])
-    # A single statement and thus a single snapshot: a deleted attempt is in exactly one of the two tables.
-    sql = (
-        f"SELECT state, count(*) FROM {Attempt._meta.db_table} GROUP BY state "  # noqa: S608 - our own names
-        f"UNION ALL SELECT state, deleted FROM {EndedAttempts._meta.db_table}"
-    )
-    counts = dict.fromkeys(AttemptState.values, 0)
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        for state, number in cursor.fetchall():
-            counts[state] += number
+    counts = attempt_counts()
     live.add_metric([], counts.pop(AttemptState.LIVE))
     for state, number in counts.items():
         ended.add_metric([state], number)

@@ -125,6 +125,24 @@ def test_the_images_healthcheck_asks_whether_the_process_lives(monkeypatch):
     assert ([*codes, healthcheck.main()], asked) == ([0, 1, 1], ["/health/live"] * 2)
 
 
+def test_the_chart_s_test_asks_another_process_for_several_paths():
+    asked = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append((self.path, self.headers["X-Forwarded-Proto"]))
+            self.send_response(404 if self.path == "/away" else 200)
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    with in_a_thread(HTTPServer(("127.0.0.1", 0), Handler)) as url:
+        assert healthcheck.main([f"--url={url}", "--path=/", "--path=/away"]) == 1
+        assert healthcheck.main([f"--url={url}", "--path=/"]) == 0
+    assert asked == [("/", "https"), ("/away", "https"), ("/", "https")]
+
+
 @pytest.fixture
 def lost(monkeypatch):
     """What Django raises where nothing listens, raised by the status page and its API in the middle of their work."""

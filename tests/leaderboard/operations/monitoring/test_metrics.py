@@ -1,5 +1,6 @@
 """What Prometheus and the scalers of worker pools read, and who may: figures, and histograms that point to a trace."""
 
+import json
 import os
 import subprocess
 import sys
@@ -16,7 +17,9 @@ from prometheus_client.parser import text_string_to_metric_families as plain
 from evaluator.core.records import SampleResult, StepRun
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationState, Shard
-from leaderboard.operations.models import EndedAttempts, ToolUsage
+from leaderboard.operations.models import EndedAttempts, Moment, ToolUsage
+from leaderboard.operations.monitoring import figures
+from leaderboard.operations.monitoring.attempts import COUNTED, attempt_counts, count_ended_attempts
 from leaderboard.operations.monitoring.figures import DatabaseFigures
 from leaderboard.operations.web.monitoring import views
 from leaderboard.queue.leasing import leases
@@ -133,11 +136,11 @@ def test_a_scrape_asks_the_database_once_for_each_figure_and_then_waits():
     with CaptureQueriesContext(connection) as queries:
         figures.collect()
         figures.collect()
-    assert len(queries) == 7
+    assert len(queries) == 8
     now[0] = 10.0
     with CaptureQueriesContext(connection) as queries:
         figures.collect()
-    assert len(queries) == 7
+    assert len(queries) == 8
 
 
 @pytest.mark.django_db
@@ -268,3 +271,84 @@ def test_prometheus_reads_the_same_numbers_where_there_are_pools(launcher, setti
     settings.WORKER_POOLS = ()
     assert "planarena_pool_workers{" not in asked("/metrics").content.decode()
     assert asked("/metrics/pools/gpu").status_code == 404
+
+
+@pytest.mark.django_db
+def test_counting_ended_attempts_changes_no_number_and_later_reads_only_what_is_new():
+    evaluations = [make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING) for _ in range(3)]
+    for evaluation in evaluations[:2]:
+        assert leases.lose(attempt_id=make_lease(evaluation).attempt.pk, detail="it was not heard of")
+    Attempt.objects.update(leased_at=timezone.now() - timedelta(hours=1))
+    live = make_lease(evaluations[2]).attempt
+    for _ in range(2):
+        count_ended_attempts()
+        assert EndedAttempts.objects.values_list("state", "deleted").get() == ("lost", 2)
+        assert (attempt_counts()["lost"], attempt_counts()["live"]) == (2, 1)
+    # One that was counted and one that was not.
+    assert leases.lose(attempt_id=live.pk, detail="it was not heard of")
+    for expected in (3, 3):
+        assert attempt_counts()["lost"] == expected
+        Attempt.objects.all().delete()
+    assert attempt_counts()["live"] == 0
+
+
+@pytest.mark.django_db
+def test_a_live_attempt_is_counted_only_when_it_has_ended():
+    evaluation = make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING)
+    attempt = make_lease(evaluation).attempt
+    Attempt.objects.update(leased_at=timezone.now() - timedelta(hours=1))
+    count_ended_attempts()
+    assert (attempt_counts()["live"], attempt_counts()["lost"]) == (1, 0)
+    assert leases.lose(attempt_id=attempt.pk, detail="it was not heard of")
+    count_ended_attempts()
+    assert (attempt_counts()["live"], attempt_counts()["lost"]) == (0, 1)
+    assert not Attempt.objects.filter(leased_at__gte=Moment.objects.get(name=COUNTED).at).exists()
+
+
+GROWING = {"evaluations_evaluation", "evaluations_attempt", "evaluations_taskresult", "evaluations_shard"}
+"""Tables that grow with every evaluation."""
+
+
+def unbounded(plan, *, is_bounded=False):
+    """Nodes of a plan that read a growing table whole."""
+    is_bounded = is_bounded or plan["Node Type"] == "Limit"
+    # The index of live leases has a row for each worker.
+    by_index = {"Index Cond", "Recheck Cond"} & set(plan) or plan.get("Index Name") == "live_leases_by_whose"
+    if plan.get("Relation Name") in GROWING and not is_bounded and not by_index:
+        yield f"{plan['Node Type']} of {plan['Relation Name']} {plan.get('Filter', '')}"
+    for inner in plan.get("Plans", ()):
+        yield from unbounded(inner, is_bounded=is_bounded)
+
+
+@pytest.mark.django_db
+def test_no_figure_needs_to_read_a_growing_table():
+    """Each query has a plan that reads the growing tables by conditions of an index, or up to a limit."""
+    make_evaluation(suite=make_suite(runnable=20), state=EvaluationState.LAUNCHING)
+    with CaptureQueriesContext(connection) as queries:
+        DatabaseFigures().collect()
+    found = {}
+    with connection.cursor() as cursor:
+        # As tables that are large would be read.
+        for method in ("seqscan", "hashjoin", "mergejoin"):
+            cursor.execute(f"SET LOCAL enable_{method} = off")
+        for query in queries.captured_queries:
+            if query["sql"].startswith(("SELECT", "\nWITH", "WITH")):
+                cursor.execute(f"EXPLAIN (FORMAT JSON) {query['sql']}")
+                plan = cursor.fetchone()[0]
+                plan = json.loads(plan) if isinstance(plan, str) else plan
+                if nodes := list(unbounded(plan[0]["Plan"])):
+                    found[query["sql"]] = nodes
+    assert found == {}
+
+
+@pytest.mark.django_db
+def test_many_ended_evaluations_are_estimated(monkeypatch):
+    monkeypatch.setattr(figures, "_EXACT", 2)
+    for _ in range(4):
+        make_evaluation(state=EvaluationState.FAILED)
+    make_evaluation(state=EvaluationState.CANCELLED)
+    assert scrape()["planarena_evaluations", "failed"] == 3, "at least so many, before the first analysis"
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE evaluations_evaluation")
+    assert scrape()["planarena_evaluations", "failed"] == 4
+    assert scrape()["planarena_evaluations", "cancelled"] == 1

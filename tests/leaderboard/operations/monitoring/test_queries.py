@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import promql_parser
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from promql_parser import AggregateExpr, BinaryExpr, Matcher, MatchOp, VectorSelector
 
+from gpu_jobs.metrics import WorkerMetrics
+from gpu_jobs.model_server.serving import server_metrics
 from leaderboard.help.documents.chapters import DOCS
 from leaderboard.operations.models import Moment, ToolUsage
 from leaderboard.operations.monitoring.figures import DatabaseFigures
@@ -65,6 +68,14 @@ def given_series() -> Given:
             labels = given.setdefault(sample.name, {})
             for label, value in sample.labels.items():
                 labels.setdefault(label, set()).add(value)
+    for metrics in (WorkerMetrics(), server_metrics()):
+        # Also what this machine cannot measure.
+        metrics.measured = [(name, lambda: 1.0) for name, _ in metrics.measured]
+        for family in text_string_to_metric_families(metrics.text()):
+            for sample in family.samples:
+                labels = given.setdefault(sample.name, {})
+                for label, value in sample.labels.items():
+                    labels.setdefault(label, set()).add(value)
     return given
 
 
@@ -109,8 +120,8 @@ ALERTS = [
 EQUAL = ("evaluations", "shards", "attempts", "live", "pool", "store", "expert", "outbox", "broker_m", "task", "backup",
          "health")  # fmt: skip
 """How names of metrics begin that every process tells alike."""
-MEASURED = ("planarena_request_seconds", "planarena_database_")
-"""By each process, of its own requests."""
+MEASURED = ("planarena_request_seconds", "planarena_database_", "planarena_worker_", "planarena_model_server_")
+"""By each process, of its own work."""
 
 
 def test_each_alert_has_a_section_with_steps_and_each_section_an_alert():
@@ -149,7 +160,7 @@ def test_queries_use_metrics_labels_and_values_that_exist_and_every_metric_is_on
 @pytest.mark.django_db
 @pytest.mark.usefixtures("own_store", "file_broker")
 def test_a_site_on_which_nothing_has_happened_gives_every_series_that_alerts_look_at():
-    """Nothing alerts of a series that is not there: but for `SiteDown`, by which there is no process at all."""
+    """Otherwise alerts on absence would be raised on a new site."""
     there = {sample.name for family in DatabaseFigures(cache_seconds=0).collect() for sample in family.samples}
     names = set().union(*(parsed(condition).names for _, _, condition in ALERTS))
     assert names - there == {"up"} | {name for name in names if name.startswith(MEASURED)}
