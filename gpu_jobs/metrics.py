@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from evaluator.core.records import ResultRecord
 from gpu_jobs.contract import Phase
@@ -163,8 +164,7 @@ class MeasuredPhase(CurrentPhase):
 def resident_bytes() -> float:
     """Resident memory of this process; the largest that it had where the system does not tell the present one."""
     try:
-        with open("/proc/self/statm", encoding="ascii") as file:
-            return float(file.read().split()[1]) * resource.getpagesize()
+        return float(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize()
     except OSError:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1.0 if sys.platform == "darwin" else 1024.0)
 

@@ -14,6 +14,7 @@ import yaml
 Json = dict[str, Any]
 ROOT = Path(__file__).resolve().parent.parent.parent / "k8s"
 CHART = ROOT / "chart"
+HOOK = "helm.sh/hook"
 SITE, JOBS, EGRESS = "planarena", "planarena-jobs", "planarena-egress"
 
 
@@ -176,17 +177,21 @@ def of_every_variant(check: Callable[[list[Json]], None]) -> Callable[[], None]:
 
 
 def render(values: Mapping[str, Any], *, revision: int = 1) -> list[Json]:
-    """The manifests that `helm install` (revision 1) or `helm upgrade` applies with these values.
+    """The manifests that `helm install` (revision 1) or `helm upgrade` applies with these values; without hooks.
 
     Raises:
         helm_python.HelmError: the values are refused.
     """
-    return copy.deepcopy(_rendered(json.dumps(values), revision))
+    return [item for item in _all(values, revision=revision) if HOOK not in item["metadata"].get("annotations", {})]
 
 
 def build(variant: str) -> list[Json]:
-    """The manifests of one of `VARIANTS`."""
-    return render(VARIANTS[variant])
+    """The manifests of one of `VARIANTS`, with the Job of `helm test`."""
+    return _all(VARIANTS[variant], revision=1)
+
+
+def _all(values: Mapping[str, Any], *, revision: int) -> list[Json]:
+    return copy.deepcopy(_rendered(json.dumps(values), revision))
 
 
 def chart_values() -> Json:

@@ -283,9 +283,12 @@ def test_without_keda_a_pool_is_scaled_by_a_metric_or_has_a_number():
 
 
 @of_every_variant
-def test_a_worker_is_replaced_only_when_its_gpu_is_free(manifests):
+def test_a_worker_is_replaced_only_when_its_gpu_is_free_and_another_after_its_successor_is_ready(manifests):
     for item in [*pools(manifests), *pools(manifests, "model-server")]:
-        assert item["spec"]["strategy"]["rollingUpdate"] == {"maxSurge": 0, "maxUnavailable": 1}
+        has_gpu = "nvidia.com" in str(pod_of(item)["containers"]) or "resourceClaims" in pod_of(item)
+        surge = {"maxSurge": 0, "maxUnavailable": 1} if has_gpu else {"maxSurge": 1, "maxUnavailable": 0}
+        assert item["spec"]["strategy"]["rollingUpdate"] == surge
+        assert item["spec"]["minReadySeconds"] == 20
 
 
 def test_a_model_server_that_is_scaled_down_serves_its_worker_to_the_end():
