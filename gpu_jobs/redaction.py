@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.records import ResultRecord
-from evaluator.core.values import PICTURES, Artefact
+from evaluator.core.values import PICTURES, Artefact, MediaType
 from gpu_jobs.worker_secrets import names_a_secret
 
 HIDDEN = "***"
@@ -145,7 +145,8 @@ def holds_secret(artefact: Artefact, *, secrets: Sequence[str]) -> bool:
 def redacted(artefact: Artefact, *, secrets: Sequence[str]) -> Artefact:
     """The artefact without these secrets; the same object if it contains none.
 
-    Secrets in texts are replaced. In images, metadata with secrets and data after the end are removed.
+    Secrets in texts are replaced. In images, metadata with secrets and data after the end are removed; in sounds,
+    secrets are overwritten.
     """
     forms: dict[bytes, None] = {}
     for secret in secrets:
@@ -156,7 +157,7 @@ def redacted(artefact: Artefact, *, secrets: Sequence[str]) -> Artefact:
     if not forms:
         return artefact
     data = artefact.data
-    if artefact.media_type in PICTURES:
+    if artefact.media_type in {*PICTURES, MediaType.SOUND}:
         data = _image_without(data, secrets=list(forms))
     else:
         for encoded in forms:

@@ -153,12 +153,14 @@ class EvaluatorRunner:
 
     def run_request(self, lease: RunLease, request: "RunRequest") -> "Iterator[Event]":
         from evaluator.core.suites.registry import suite_of
-        from evaluator.execution.experts.profile import ProfileError, load_profile
+        from evaluator.episodes.base import SettingError, episode_of
+        from evaluator.episodes.executed import ExecutedPlans, named_profile
         from evaluator.workbench.running import run
 
         try:
-            suite, profile = suite_of(lease.suite), load_profile(lease.profile)
-        except (LookupError, ProfileError) as error:
+            suite, episode = suite_of(lease.suite), episode_of(lease.suite)
+            profile = (episode.profile if isinstance(episode, ExecutedPlans) else named_profile)(lease.profile)
+        except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run requests for {lease.suite}: {error}.") from error
         engine, offered = self._engine(lease, suite=suite, profile=profile), frozenset(profile.experts)
         if lease.planner is None:

@@ -1,4 +1,4 @@
-"""The values that flow between experts: pictures, texts, clips, and what was found in a picture.
+"""The values that flow between experts: pictures, texts, clips, sounds, and what was found in a picture.
 
 An *artefact* is the stored form of a value: bytes with a media type, named by the SHA-256 of the bytes. Encoding is
 pinned (PNG with fixed settings, UTF-8 without normalisation, canonical JSON), so that equal values give equal bytes and
@@ -22,6 +22,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.sounds import Sound, stored_sound, wav_of
 
 MOST_ITEMS = 1000
 """Of one list of findings."""
@@ -244,10 +245,12 @@ Image = PillowImage.Image
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clip:
-    """A video without sound."""
+    """A video."""
 
     frames: npt.NDArray[np.uint8]
     """8-bit RGB of shape (frames, height, width, 3), at least one frame. Shared: do not change it."""
+    sound: Sound | None = None
+    """It begins with the first frame; None: the video is silent."""
 
     def __post_init__(self) -> None:
         """Raises ValueError for another shape, or no frames."""
@@ -262,19 +265,22 @@ class Clip:
         return int(self.frames.shape[2]), int(self.frames.shape[1])
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Clip) and np.array_equal(self.frames, other.frames)
+        return isinstance(other, Clip) and np.array_equal(self.frames, other.frames) and self.sound == other.sound
 
     def __hash__(self) -> int:
-        return hash(self.frames.tobytes())
+        return hash((self.frames.tobytes(), self.sound))
 
 
-Value = Image | str | Clip | Labels | Boxes | Masks
+Value = Image | str | Clip | Sound | Labels | Boxes | Masks
 
 MOST_FRAMES = 64
 """Of a clip that is read."""
-_FRAME_MILLISECONDS = 150
+FRAME_MILLISECONDS = 150
+"""Duration of a frame of a clip."""
 _COUNT = "Frames"
 """Name of the text chunk that tells how many frames a clip has."""
+_SOUND_CHUNK = b"snDa"
+"""Type of the private chunk with the wav file of a clip with sound. Viewers of pictures skip it."""
 
 
 class MediaType(StrEnum):
@@ -283,10 +289,13 @@ class MediaType(StrEnum):
     PNG = "image/png"
     TEXT = "text/plain; charset=utf-8"
     CLIP = "image/apng"
+    SOUNDING_CLIP = "image/apng; sound=wav"
+    """A clip with a sound, which `sound_of_clip` finds in its bytes."""
+    SOUND = "audio/wav"
     FINDINGS = "application/json"
 
 
-PICTURES = frozenset({MediaType.PNG, MediaType.CLIP})
+PICTURES = frozenset({MediaType.PNG, MediaType.CLIP, MediaType.SOUNDING_CLIP})
 """What browsers show as a picture."""
 
 
@@ -303,7 +312,8 @@ class Artefact:
 
 
 def encode(value: Value) -> Artefact:
-    """Turn a value into its artefact: pictures become 8-bit RGB PNGs, clips animated PNGs, findings canonical JSON.
+    """Turn a value into its artefact: pictures become 8-bit RGB PNGs, clips animated PNGs, sounds wav files, findings
+    canonical JSON. The sound of a clip is a wav file in a private chunk of its animated PNG.
 
     Raises:
         TypeError: the object is no value.
@@ -315,10 +325,13 @@ def encode(value: Value) -> Artefact:
         value.convert("RGB").save(buffer, format="PNG", compress_level=1)
         return Artefact(data=buffer.getvalue(), media_type=MediaType.PNG)
     if isinstance(value, Clip):
-        return Artefact(data=_animated(value), media_type=MediaType.CLIP)
+        media_type = MediaType.CLIP if value.sound is None else MediaType.SOUNDING_CLIP
+        return Artefact(data=_animated(value), media_type=media_type)
+    if isinstance(value, Sound):
+        return Artefact(data=wav_of(value), media_type=MediaType.SOUND)
     if isinstance(value, Labels | Boxes | Masks):
         return Artefact(data=canonical_json.dumps(value.to_json()).encode("utf-8"), media_type=MediaType.FINDINGS)
-    raise TypeError(f"a value is a picture, a text, a clip or findings, not {type(value).__name__}")
+    raise TypeError(f"a value is a picture, a text, a clip, a sound or findings, not {type(value).__name__}")
 
 
 def decode(artefact: Artefact) -> Value:
@@ -335,8 +348,30 @@ def decode(artefact: Artefact) -> Value:
             return findings_from_json(json.loads(artefact.data.decode("utf-8")))
         except RecursionError:
             raise FindingError("findings are not nested that deeply") from None
+    if artefact.media_type is MediaType.SOUND:
+        return stored_sound(artefact.data)
     picture = PillowImage.open(io.BytesIO(artefact.data), formats=["PNG"])
-    return _clip(picture) if artefact.media_type is MediaType.CLIP else picture.convert("RGB")
+    if artefact.media_type is MediaType.PNG:
+        return picture.convert("RGB")
+    clip = _clip(picture)
+    if artefact.media_type is MediaType.CLIP:
+        return clip
+    return Clip(clip.frames, sound=stored_sound(sound_of_clip(artefact.data)))
+
+
+def sound_of_clip(data: bytes) -> bytes:
+    """The wav file in the artefact of a clip with sound.
+
+    Raises:
+        ValueError: the bytes are no animated PNG with a sound.
+    """
+    at = 8
+    while at + 12 <= len(data):
+        length, kind = int.from_bytes(data[at : at + 4]), data[at + 4 : at + 8]
+        if kind == _SOUND_CHUNK:
+            return data[at + 8 : at + 8 + length]
+        at += 12 + length
+    raise ValueError("a clip with sound has a chunk with a wav file")
 
 
 def _animated(clip: Clip) -> bytes:
@@ -346,8 +381,10 @@ def _animated(clip: Clip) -> bytes:
     # undoes both.
     chunks = PngInfo()
     chunks.add_text(_COUNT, str(len(clip.frames)))
+    if clip.sound is not None:
+        chunks.add(_SOUND_CHUNK, wav_of(clip.sound))
     first.save(
-        buffer, format="PNG", compress_level=1, save_all=True, append_images=others, duration=_FRAME_MILLISECONDS,
+        buffer, format="PNG", compress_level=1, save_all=True, append_images=others, duration=FRAME_MILLISECONDS,
         loop=0, disposal=0, blend=0, pnginfo=chunks,
     )  # fmt: skip
     return buffer.getvalue()
@@ -357,9 +394,9 @@ def _clip(picture: Image) -> Clip:
     frames: list[np.ndarray] = []
     for number in range(int(getattr(picture, "n_frames", 1))):
         picture.seek(number)
-        repeats = round(float(picture.info.get("duration", _FRAME_MILLISECONDS)) / _FRAME_MILLISECONDS)
+        repeats = round(float(picture.info.get("duration", FRAME_MILLISECONDS)) / FRAME_MILLISECONDS)
         if not 1 <= repeats <= MOST_FRAMES - len(frames):
-            raise ValueError(f"a clip has at most {MOST_FRAMES} frames of {_FRAME_MILLISECONDS} ms")
+            raise ValueError(f"a clip has at most {MOST_FRAMES} frames of {FRAME_MILLISECONDS} ms")
         frames += [np.asarray(picture.convert("RGB"), dtype=np.uint8)] * repeats
     if not getattr(picture, "is_animated", False):
         count = str(picture.info.get(_COUNT, "1"))

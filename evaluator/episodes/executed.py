@@ -1,7 +1,7 @@
 """The episode of suites whose plans are executed by experts."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from evaluator.core.canonical_json import JsonValue, digest
@@ -64,6 +64,8 @@ class ExecutedPlans:
     counterparts: "Callable[[Setting], SampleSource] | None" = None
     """Other inputs of the same tasks and samples with the same references: plans are executed on them too, for the
     indicator `drop`. The digest of `samples` covers them. Step-by-step forms leave them out."""
+    extended: Mapping[str, str] = field(default_factory=dict)
+    """By the name of a profile, that of the one that extends it by tools which other suites do not offer."""
 
     @property
     def executes(self) -> bool:
@@ -75,7 +77,7 @@ class ExecutedPlans:
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
         """See `Episode`: covers the profile, the reader of replies and the judge, if any."""
-        rules: dict[str, JsonValue] = {"profile": named_profile(profile).digest, "reader": READER}
+        rules: dict[str, JsonValue] = {"profile": self.profile(profile).digest, "reader": READER}
         return digest(rules if self.judge is None else {**rules, "judge": self.judge.digest()})
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
@@ -83,11 +85,11 @@ class ExecutedPlans:
 
     def offered(self, *, suite: Suite, profile: str) -> frozenset[str]:  # noqa: ARG002 - the profile decides
         """See `Episode`: the tools with an expert."""
-        return frozenset(named_profile(profile).experts)
+        return frozenset(self.profile(profile).experts)
 
     def not_run(self, *, suite: Suite, setting: Setting) -> Mapping[str, tuple[Reason, str]]:
         """See `Episode`: tasks without data, or without an expert for a tool of their gold plan."""
-        return not_run_reasons(suite=suite, profile=named_profile(setting.profile), samples=self._samples(setting))
+        return not_run_reasons(suite=suite, profile=self.profile(setting.profile), samples=self._samples(setting))
 
     def evaluator(self, *, suite: Suite, setting: Setting) -> "ExecutionEvaluator":
         return self.prepared(suite=suite, setting=setting).evaluator(listener=setting.listener)
@@ -96,7 +98,7 @@ class ExecutedPlans:
         """Everything needed by the evaluator; raises `SettingError` if something is missing."""
         if setting.open_store is None:
             raise SettingError(f"{suite.slug} executes plans, which needs a store for what they make")
-        profile, samples = named_profile(setting.profile), self._samples(setting)
+        profile, samples = self.profile(setting.profile), self._samples(setting)
         counterparts = None if self.counterparts is None else self.counterparts(setting)
         try:
             suite_asked = setting.suite_asked(suite)
@@ -108,6 +110,10 @@ class ExecutedPlans:
             device=setting.device, memory_budget=setting.memory_budget, split=setting.split, judge=self.judge,
             beside_gold=self.beside_gold, counterparts=counterparts,
         )  # fmt: skip
+
+    def profile(self, name: str) -> "Profile":
+        """The profile that plans are executed with where one of this name is chosen; see `named_profile`."""
+        return named_profile(self.extended.get(name, name))
 
     def empty_plan(self, *, is_fault: bool) -> str:
         if is_fault:

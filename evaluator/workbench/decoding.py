@@ -1,4 +1,4 @@
-"""The limited process that decodes a stranger's picture: `python -m evaluator.workbench.decoding`."""
+"""The limited process that decodes a stranger's picture, clip or sound: `python -m evaluator.workbench.decoding`."""
 
 import base64
 import io
@@ -10,6 +10,8 @@ from PIL.Image import Image
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.pictures import as_seen
+from evaluator.core.sounds import SoundError, read_wav
+from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import MOST_FRAMES, Clip, encode
 from evaluator.sandbox.limited_process import serve
 from evaluator.workbench.files import LONGEST_SIDE, LONGEST_SIDE_OF_CLIPS, MOST_PIXELS
@@ -18,13 +20,23 @@ _FORMATS = ("PNG", "JPEG", "WEBP", "BMP", "GIF")
 
 
 def decoded(request: Any) -> JsonValue:
-    """The picture or clip as an artefact, or why it cannot be read."""
+    """The picture, clip or sound as an artefact, or why it cannot be read."""
+    data = base64.b64decode(request["data"])
+    if request["kind"] == ResourceType.AUDIO:
+        try:
+            return {"data": base64.b64encode(encode(read_wav(data)).data).decode()}
+        except SoundError as error:
+            return {"problem": str(error)}
     PillowImage.MAX_IMAGE_PIXELS = MOST_PIXELS
     try:
-        with PillowImage.open(io.BytesIO(base64.b64decode(request["data"])), formats=_FORMATS) as picture:
+        with PillowImage.open(io.BytesIO(data), formats=_FORMATS) as picture:
             if picture.width * picture.height > MOST_PIXELS:
                 return {"problem": f"it has {picture.width}x{picture.height} pixels, more than {MOST_PIXELS:,}"}
-            value = _clip(picture) if request["clip"] else _shrunk(as_seen(picture), longest=LONGEST_SIDE)
+            value = (
+                _clip(picture)
+                if request["kind"] == ResourceType.VIDEO
+                else _shrunk(as_seen(picture), longest=LONGEST_SIDE)
+            )
             artefact = encode(value)
     except PillowImage.DecompressionBombError:
         return {"problem": f"it has more than {MOST_PIXELS:,} pixels"}

@@ -1,4 +1,4 @@
-"""Files of requests, as strangers upload them: pictures, clips and texts, decoded in a limited process.
+"""Files of requests, as strangers upload them: pictures, clips, sounds and texts, decoded in a limited process.
 
 The engine works on small pictures: larger ones are scaled down to `LONGEST_SIDE`.
 """
@@ -23,9 +23,13 @@ MOST_PIXELS = 40_000_000
 """Of a picture that is decoded at all."""
 ENDINGS: Mapping[str, ResourceType] = {
     "png": ResourceType.IMAGE, "jpg": ResourceType.IMAGE, "jpeg": ResourceType.IMAGE, "webp": ResourceType.IMAGE,
-    "bmp": ResourceType.IMAGE, "gif": ResourceType.VIDEO, "apng": ResourceType.VIDEO, "txt": ResourceType.TEXT,
+    "bmp": ResourceType.IMAGE, "gif": ResourceType.VIDEO, "apng": ResourceType.VIDEO, "wav": ResourceType.AUDIO,
+    "txt": ResourceType.TEXT,
 }  # fmt: skip
 """Types of files by the ending of their names."""
+_MEDIA_TYPES = {
+    ResourceType.IMAGE: MediaType.PNG, ResourceType.VIDEO: MediaType.CLIP, ResourceType.AUDIO: MediaType.SOUND,
+}  # fmt: skip
 _LIMITS = Limits(memory_bytes=1024**3, cpu_seconds=20, wall_seconds=30)
 
 
@@ -65,14 +69,13 @@ def read_upload(file: UploadedFile) -> tuple[ResourceType, Value]:
     if kind is ResourceType.TEXT:
         return kind, _text(file)
     try:
-        request: JsonValue = {"data": base64.b64encode(file.data).decode(), "clip": kind is ResourceType.VIDEO}
+        request: JsonValue = {"data": base64.b64encode(file.data).decode(), "kind": kind.value}
         answer = call("evaluator.workbench.decoding", request, limits=_LIMITS)
     except LimitExceededError as error:
         raise FileRefusedError(f"{file.name} cannot be read: it needs too much {error.what}.") from None
     if "problem" in answer:
         raise FileRefusedError(f"{file.name} cannot be read: {answer['problem']}.")
-    media_type = MediaType.CLIP if kind is ResourceType.VIDEO else MediaType.PNG
-    return kind, decode(Artefact(data=base64.b64decode(answer["data"]), media_type=media_type))
+    return kind, decode(Artefact(data=base64.b64decode(answer["data"]), media_type=_MEDIA_TYPES[kind]))
 
 
 def _text(file: UploadedFile) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import ArtefactReference, StepRun
+from evaluator.core.sounds import Sound
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 
 _LONGEST = 300
@@ -57,7 +58,9 @@ def kind_in_words(value: Value) -> str:
         case Labels():
             return _counted(len(value.items), "label", "labels")
         case Clip():
-            return "a clip"
+            return "a clip" if value.sound is None else "a clip with sound"
+        case Sound():
+            return f"a sound of {value.seconds:.1f} s"
         case str():
             return "a text"
     return "a picture"

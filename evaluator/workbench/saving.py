@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from evaluator.execution.engine import store
+
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _UNSAFE_IN_FILES = re.compile(r"[^A-Za-z0-9._-]")
-_ENDINGS = {"image/png": "png", "image/apng": "apng", "application/json": "json"}
 _LONGEST = 60
 
 Fetch = Callable[[str], bytes | None]
@@ -36,8 +37,8 @@ def named_artefacts(events: Sequence[Mapping[str, Any]]) -> Mapping[str, str]:
 
 
 def ending_of(artefact: Mapping[str, Any]) -> str:
-    """The ending of a file with an artefact: `png`, `apng`, `json` or `txt`."""
-    return _ENDINGS.get(artefact["media_type"], "txt")
+    """The ending of a file with an artefact, such as `png`, `wav` or `txt`."""
+    return store.ending_of(artefact["media_type"]).removeprefix(".")
 
 
 def files_of_run(*, request: str, events: Sequence[Mapping[str, Any]], fetch: Fetch) -> Iterator[tuple[str, bytes]]:

@@ -9,6 +9,7 @@ from PIL import Image as PillowImage
 
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import ArtefactReference, Reason, ResultRecord
+from evaluator.core.sounds import Sound
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
 from evaluator.core.suites.samples import SampleSource
 from evaluator.core.tools.types import Catalogue
@@ -56,7 +57,10 @@ def in_words(value: Value, *, caption: str = "") -> str:
             return f"{words}: {caption}" if caption else words
         case Clip():
             width, height = value.size
-            return f"a clip of {len(value.frames)} frames of {width}x{height} pixels"
+            heard = "" if value.sound is None else f", with a sound of {value.sound.seconds:.1f} s"
+            return f"a clip of {len(value.frames)} frames of {width}x{height} pixels{heard}"
+        case Sound():
+            return f"a sound of {value.seconds:.1f} s"
         case Labels():
             items = [f"{item.name} ({item.score:.2f})" for item in value.items]
             return _listed(items, singular="label", plural="labels")

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import Expert, ExpertError, ExpertSpec
+from evaluator.core.sounds import MOST_SAMPLES, Sound
 from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value, encode
 from evaluator.execution.doctor.examining import Load, examine
@@ -18,6 +20,7 @@ from evaluator.execution.experts.profile import load_expert
 
 _KINDS: Mapping[ResourceType, type] = {
     ResourceType.VIDEO: Clip,
+    ResourceType.AUDIO: Sound,
     ResourceType.BBOX: Boxes,
     ResourceType.MASK: Masks,
     ResourceType.CATEGORY: Labels,
@@ -137,6 +140,8 @@ def _odd_items(tool: Tool) -> Iterator[tuple[str, Mapping[str, Value]]]:
         ("a text of signs", str, "\u0000\u202e😀\n<mask>"),
         ("a picture of one pixel", PillowImage.Image, PillowImage.new("RGB", (1, 1))),
         ("a flat picture", PillowImage.Image, PillowImage.new("RGB", _WIDE, "white")),
+        ("a sound of one sample", Sound, Sound(np.zeros(1, dtype=np.int16))),
+        ("a long silence", Sound, Sound(np.zeros(MOST_SAMPLES, dtype=np.int16))),
         ("no labels", Labels, Labels(())),
         ("no boxes", Boxes, Boxes((1, 1), ())),
         ("no masks", Masks, Masks((1, 1), ())),

@@ -1,4 +1,4 @@
-"""Inputs of any tool: drawn pictures, clips, findings in them, and sentences of different lengths."""
+"""Inputs of any tool: drawn pictures, clips, sounds, findings in pictures, and sentences of different lengths."""
 
 from collections.abc import Mapping
 
@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as PillowImage
 
+from evaluator.core.sounds import RATE, sound_of
 from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, Value
@@ -48,6 +49,9 @@ def _value(kind: ResourceType, *, number: int) -> Value:
             return f"{_SENTENCES[number % len(_SENTENCES)]} {number}"
         case ResourceType.VIDEO:
             return Clip(np.stack([_pixels(number=number, moved=4 * frame) for frame in range(_FRAMES)]))
+        case ResourceType.AUDIO:
+            times = np.arange(RATE) / RATE
+            return sound_of(0.3 * np.sin(2 * np.pi * (220 + 30 * (number % 8)) * times))
         case ResourceType.BBOX:
             return Boxes(size, (Box("thing", edge, edge, SIDE - edge, SIDE - 20, 0.9),))
         case ResourceType.CATEGORY | ResourceType.TAGS:

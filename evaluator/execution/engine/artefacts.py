@@ -11,6 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
 from evaluator.core.records import ArtefactReference
+from evaluator.core.sounds import Sound
 from evaluator.core.values import Artefact, Clip, Image, Masks, Value, decode, encode
 from evaluator.execution.engine.store import Store
 
@@ -64,7 +65,7 @@ class Artefacts:
         # Equals the decoded artefact: PNG is lossless for RGB images. Findings are not cached, since they are rounded.
         if isinstance(value, Image):
             self._remember(digest=reference.digest, value=value.convert("RGB"))
-        elif isinstance(value, str | Clip):
+        elif isinstance(value, str | Clip | Sound):
             self._remember(digest=reference.digest, value=value)
         return reference
 
@@ -83,7 +84,8 @@ class Artefacts:
         return value
 
     def extent(self, reference: ArtefactReference) -> tuple[int, int] | int:
-        """Width and height of an image or clip in pixels, the number of characters of a text, or 0 for findings.
+        """Width and height of an image or clip in pixels, the number of characters of a text or samples of a sound, or
+        0 for findings.
 
         Raises the errors of `value`.
         """
@@ -93,6 +95,8 @@ class Artefacts:
         value = self.value(reference)
         if isinstance(value, Image | Clip):
             return value.size
+        if isinstance(value, Sound):
+            return len(value.samples)
         return len(value) if isinstance(value, str) else 0
 
     def _remember(self, *, digest: str, value: Value) -> None:
@@ -111,7 +115,9 @@ def _weight(value: Value) -> int:
     if isinstance(value, Image):
         return 3 * value.width * value.height
     if isinstance(value, Clip):
-        return value.frames.nbytes
+        return value.frames.nbytes + (value.sound.samples.nbytes if value.sound is not None else 0)
+    if isinstance(value, Sound):
+        return value.samples.nbytes
     masks = sum(mask.pixels.nbytes for mask in value.items) if isinstance(value, Masks) else 0
     return masks + _ITEM_BYTES * (1 + len(value.items))
 

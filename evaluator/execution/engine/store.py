@@ -129,9 +129,21 @@ class DurableStore(Store, Protocol):
 
 
 ENDINGS = MappingProxyType(
-    {MediaType.PNG: ".png", MediaType.TEXT: ".txt", MediaType.CLIP: ".apng", MediaType.FINDINGS: ".json"}
+    {
+        MediaType.PNG: ".png",
+        MediaType.TEXT: ".txt",
+        MediaType.CLIP: ".apng",
+        MediaType.SOUNDING_CLIP: ".sound.apng",
+        MediaType.SOUND: ".wav",
+        MediaType.FINDINGS: ".json",
+    }
 )
 """Suffixes of the files of objects in a folder."""
+
+
+def ending_of(media_type: str) -> str:
+    """The suffix of a file of this media type, with its full stop; `.txt` for unknown ones."""
+    return next((ending for kind, ending in ENDINGS.items() if kind == media_type), ".txt")
 
 
 class LocalStore:

@@ -3,6 +3,7 @@
 import numpy as np
 from PIL import Image as PillowImage
 
+from evaluator.core.sounds import Sound
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 
 _LONGEST_TEXT = 20_000
@@ -12,7 +13,8 @@ _LONGEST_TEXT = 20_000
 def difference(first: Value, second: Value) -> float:
     """How much two values differ, in [0, 1].
 
-    Pictures and clips: mean of the absolute differences of their levels. Texts: share of letters outside the longest
+    Pictures and clips: mean of the absolute differences of their levels, for clips with sounds the larger one of both.
+    Sounds: mean of the absolute differences of their levels. Texts: share of letters outside the longest
     common subsequence, and 1 for different texts of more than `_LONGEST_TEXT` characters. Labels: as texts. Boxes:
     largest shift relative to the picture, masks: 1 - IoU of their union. Values of different kinds or sizes, or with
     other labels: 1.
@@ -23,7 +25,10 @@ def difference(first: Value, second: Value) -> float:
                 return _of_levels(np.asarray(first.convert("RGB")), np.asarray(second.convert("RGB")))
         case Clip(), Clip():
             if first.frames.shape == second.frames.shape:
-                return _of_levels(first.frames, second.frames)
+                sounds = _of_sounds(first.sound, second.sound)
+                return max(_of_levels(first.frames, second.frames), sounds)
+        case Sound(), Sound():
+            return _of_sounds(first, second)
         case str(), str():
             return _of_texts(first, second)
         case Labels(), Labels():
@@ -46,6 +51,14 @@ def difference(first: Value, second: Value) -> float:
 
 def _of_levels(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.abs(first.astype(np.int16) - second.astype(np.int16)).mean()) / 255
+
+
+def _of_sounds(first: Sound | None, second: Sound | None) -> float:
+    if first is None or second is None:
+        return 0.0 if first is second else 1.0
+    if len(first.samples) != len(second.samples):
+        return 1.0
+    return float(np.abs(first.levels() - second.levels()).mean()) / 2
 
 
 def _of_texts(first: str, second: str) -> float:

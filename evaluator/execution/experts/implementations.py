@@ -108,6 +108,12 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "released-inpainting": Implementation(
             "released_drawing", "ReleasedInpaintingExpert", code_version="1", samples=True
         ),
+        "speech-synthesis": Implementation("sounding", "SpeechSynthesis", code_version="1", is_rule=True),
+        "music-grammar": Implementation("sounding", "MusicComposition", code_version="1", is_rule=True),
+        "dubbing": Implementation("sounding", "Dubbing", code_version="1", is_rule=True),
+        "still-film": Implementation("sounding", "StillFilm", code_version="1", is_rule=True),
+        "speech-recognition": Implementation("hearing", "SpeechRecognitionExpert", code_version="1"),
+        "sound-classification": Implementation("hearing", "SoundClassificationExpert", code_version="1"),
         "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="3", resizes=True),
     }
 )

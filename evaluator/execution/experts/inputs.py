@@ -9,17 +9,19 @@ import numpy.typing as npt
 from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertError, ExpertSpec, InputError
+from evaluator.core.sounds import Sound
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
-Kind = TypeVar("Kind", bound=str | Boxes | Clip | Labels | Masks)
+Kind = TypeVar("Kind", bound=str | Boxes | Clip | Labels | Masks | Sound)
 _NAMES: Mapping[type, str] = {
     str: "a text",
     Boxes: "boxes",
     Clip: "a clip",
     Labels: "labels",
     Masks: "masks",
+    Sound: "a sound",
     PillowImage.Image: "a picture",
 }
 

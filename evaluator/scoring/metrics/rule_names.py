@@ -3,7 +3,12 @@
 ANSWER, LABELS, BOXES, MASKS, SEGMENTS = "Answer", "Labels", "Boxes", "Masks", "Segments"
 OUTLINES, DEPTH, NORMALS, POSE, EDIT = "Outlines", "Depth", "Normals", "Pose", "Edit"
 READING = "Reading"
+TRANSCRIPT, SOUND, DUB = "Transcript", "Sound", "Dub"
 VARIATION = "Variation"
 """The profile's ViT score, but 0 for a copy."""
-RULE_NAMES = frozenset({ANSWER, LABELS, BOXES, MASKS, SEGMENTS, OUTLINES, DEPTH, NORMALS, POSE, EDIT, READING})
+RULE_NAMES = frozenset(
+    {
+        ANSWER, LABELS, BOXES, MASKS, SEGMENTS, OUTLINES, DEPTH, NORMALS, POSE, EDIT, READING, TRANSCRIPT, SOUND, DUB,
+    }
+)  # fmt: skip
 """Scores that every profile has."""

@@ -9,7 +9,7 @@ from evaluator.core.values import PICTURES, Artefact, MediaType, Value, decode, 
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, Store
 from evaluator.execution.experts.differences import difference
 
-_MOST_PIXELS = {MediaType.PNG: 2**22, MediaType.CLIP: 2**18}
+_MOST_PIXELS = {MediaType.PNG: 2**22, MediaType.CLIP: 2**18, MediaType.SOUNDING_CLIP: 2**18}
 """Of a picture, and of a frame of a clip: four times the sides of the largest input, and its sides."""
 _UNREADABLE = (
     ObjectMissingError, ObjectDamagedError, ValueError, OSError, SyntaxError, PillowImage.DecompressionBombError

@@ -6,6 +6,7 @@ split.
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,13 +22,14 @@ from evaluator.core import canonical_json
 from evaluator.core.private_files import private_folder
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.core.values import MediaType
+from evaluator.core.values import Artefact, MediaType, sound_of_clip
 from evaluator.execution.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from leaderboard.evaluations.visibility import is_gold_record, is_open_record
 from leaderboard.evaluations.withheld import Withheld
 from leaderboard.platform.operators import is_operator
 
 _PRESIGNED_SECONDS = 300
+_RANGE = re.compile(r"bytes=([0-9]{1,12})-([0-9]{0,12})")
 
 
 def server_store(*, split: str) -> DurableStore:
@@ -71,11 +73,11 @@ def object_url(*, digest: str, split: str) -> str:
 
 @require_safe
 def artefact(request: HttpRequest, digest: str) -> HttpResponse:
-    """One immutable artefact: `GET /objects/<digest>`.
+    """One immutable artefact: `GET /objects/<digest>`, or the sound of a clip: `GET /objects/<digest>?part=sound`.
 
     Withheld records of gold plans are for operators only. Records of the hidden split are public once their data are.
     """
-    etag = f'"{digest}"'
+    etag = f'"{digest}{"/sound" if request.GET.get("part") == "sound" else ""}"'
     if settings.SPLIT == HIDDEN and is_gold_record(digest):
         return _for_operators(request, store=server_store(split=""), digest=digest)
     if request.headers.get("If-None-Match") == etag:
@@ -84,11 +86,11 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
     if redirect := _to_the_bucket(request, store=store, digest=digest):
         return redirect
     try:
-        response = _served(store=store, digest=digest)
+        response = _served(request, store=store, digest=digest)
     except Http404:
         if not is_open_record(digest):
             raise
-        response = _served(store=server_store(split=HIDDEN), digest=digest)
+        response = _served(request, store=server_store(split=HIDDEN), digest=digest)
     response["Cache-Control"] = "public, max-age=31536000, immutable"
     response["ETag"] = etag
     patch_vary_headers(response, ["Sec-Fetch-Dest"] if settings.STORE_ORIGIN else [])
@@ -127,21 +129,40 @@ def _to_the_bucket(request: HttpRequest, *, store: DurableStore, digest: str) ->
 def _for_operators(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:
     if not is_operator(request.user):
         raise Http404("There is no such artefact.")
-    response = _served(store=store, digest=digest)
+    response = _served(request, store=store, digest=digest)
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _served(*, store: Store, digest: str) -> HttpResponse:
+def _served(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:
     try:
         artefact = store.get(digest)
-    except (ObjectMissingError, ObjectDamagedError) as error:
+        if request.GET.get("part") == "sound":
+            artefact = Artefact(data=sound_of_clip(artefact.data), media_type=MediaType.SOUND)
+    except (ObjectMissingError, ObjectDamagedError, ValueError) as error:
         raise Http404("There is no such artefact.") from error
-    response = HttpResponse(artefact.data, content_type=MediaType(artefact.media_type).value)
+    response = _whole_or_range(request, artefact)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = "inline"
     # Prevents scripts in the artefact from running.
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return response
+
+
+def _whole_or_range(request: HttpRequest, artefact: Artefact) -> HttpResponse:
+    """The bytes, or the requested range of a sound: some browsers play only what is served in ranges."""
+    data, kind = artefact.data, MediaType(artefact.media_type).value
+    if artefact.media_type != MediaType.SOUND:
+        return HttpResponse(data, content_type=kind)
+    found = _RANGE.fullmatch(request.headers.get("Range", ""))
+    first = int(found[1]) if found else 0
+    last = min(int(found[2]) if found and found[2] else len(data) - 1, len(data) - 1)
+    if first > last:
+        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{len(data)}"})
+    response = HttpResponse(data[first : last + 1], content_type=kind, status=206 if found else 200)
+    response["Accept-Ranges"] = "bytes"
+    if found:
+        response["Content-Range"] = f"bytes {first}-{last}/{len(data)}"
     return response
 
 

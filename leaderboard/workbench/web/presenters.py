@@ -77,6 +77,13 @@ def run_page(run: Run) -> RunPage:
     catalogue = _catalogue(run)
     given = by_kind.get("given", {}).get("files", {})
     seen = {body["step"]: body for body in events if body["kind"] in {"step", "skipped"}}
+    for body in seen.values():
+        if body["kind"] == "step":
+            inputs, outputs = (
+                {name: ArtefactReference(**artefact) for name, artefact in body[side].items()}
+                for side in ("inputs", "outputs")
+            )
+            reading.listen(tool=body["tool"], inputs=inputs, outputs=outputs)
     steps = tuple(_step(step, seen=seen, reading=reading, catalogue=catalogue) for step in plan.get("steps", ()))
     ending = Ending(ended["ending"]) if "ending" in ended else None
     return RunPage(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
+from evaluator.core.sounds import Sound, sound_of
 from evaluator.core.values import (
     MOST_FRAMES,
     Artefact,
@@ -22,12 +23,16 @@ from evaluator.core.values import (
     decode,
     encode,
     findings_from_json,
+    sound_of_clip,
 )
 
 RNG = np.random.default_rng(4)
 NOISE = RNG.integers(256, size=(5, 6, 8, 3), dtype=np.uint8)
 CROSS = np.zeros((6, 8), dtype=np.bool_)
 CROSS[2, 1:7] = CROSS[1:5, 3] = True
+
+
+SOUND = Sound(np.arange(-800, 800, dtype=np.int16))
 
 
 def clip(*frames: int) -> Clip:
@@ -48,6 +53,9 @@ def clip(*frames: int) -> Clip:
         clip(0, 0, 0),
         clip(0, 0, 1, 1, 1, 0),
         clip(1, 2, 2),
+        SOUND,
+        Clip(NOISE[[0, 1]], sound=SOUND),
+        Clip(NOISE[[0, 0]], sound=SOUND),
     ],
 )
 def test_a_value_comes_back_as_it_was(value: object) -> None:
@@ -64,6 +72,27 @@ def test_a_picture_comes_back_with_every_pixel() -> None:
 def test_clips_differ_by_order_and_by_how_long_a_frame_is_shown() -> None:
     digests = {encode(one).digest for one in (clip(0, 1), clip(1, 0), clip(0, 0, 1), clip(0), clip(0, 0))}
     assert len(digests) == 5
+
+
+def test_a_clip_with_a_sound_is_the_same_picture_with_a_wav_file_in_it() -> None:
+    silent, sounding = encode(clip(0, 1)), encode(Clip(NOISE[[0, 1]], sound=SOUND))
+
+    assert sounding.media_type == "image/apng; sound=wav"
+    assert sound_of_clip(sounding.data) == encode(SOUND).data
+    assert np.array_equal(decode(Artefact(sounding.data, MediaType.CLIP)).frames, NOISE[[0, 1]])  # type: ignore[union-attr]
+    with pytest.raises(ValueError, match="has a chunk with a wav file"):
+        decode(Artefact(silent.data, MediaType.SOUNDING_CLIP))
+
+
+def test_bytes_that_are_no_wav_file_are_no_sound_of_a_clip() -> None:
+    data = encode(Clip(NOISE[[0, 1]], sound=SOUND)).data.replace(b"WAVEfmt", b"WAVEfmx")
+
+    with pytest.raises((ValueError, OSError, SyntaxError)):
+        decode(Artefact(data, MediaType.SOUNDING_CLIP))
+
+
+def test_levels_outside_their_range_are_clipped() -> None:
+    assert sound_of(np.array([2.0, -2.0, 0.0])).samples.tolist() == [32767, -32768, 0]
 
 
 @pytest.mark.parametrize("shape", [(0, 6, 8, 3), (2, 6, 8), (2, 6, 8, 4)])

@@ -3,11 +3,13 @@
 import io
 from pathlib import Path
 
+import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.sounds import sound_of, wav_of
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Boxes, Value
@@ -174,6 +176,14 @@ def test_a_large_picture_is_scaled_down() -> None:
     assert value.size == (512, 205)  # type: ignore[union-attr]
 
 
+def test_a_sound_is_heard() -> None:
+    sound = sound_of(0.1 * np.sin(np.arange(4000) / 10))
+    kind, value = read_upload(UploadedFile(name="tone.wav", data=wav_of(sound)))
+
+    assert kind is ResourceType.AUDIO
+    assert value == sound
+
+
 @pytest.mark.parametrize(
     ("name", "data", "words"),
     [
@@ -184,6 +194,8 @@ def test_a_large_picture_is_scaled_down() -> None:
         ("a.txt", b"\xff\xfe\xfa", "UTF-8"),
         ("a.txt", b"a" * 30_000, "characters"),
         ("bomb.png", png((7000, 7000)), "pixels"),
+        ("a.wav", b"RIFF\xff\xff\xff\x7fWAVE", "no PCM wav"),
+        ("a.wav", png(), "no PCM wav"),
     ],
 )
 def test_a_hostile_file_is_refused_by_name(name: str, data: bytes, words: str) -> None:

@@ -19,7 +19,7 @@ from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.scoring.metrics.scorers.base import Scorer
 from evaluator.scoring.metrics.scorers.loading import load_scorer
 from evaluator.studies.experts.data.bank import as_tensor
-from evaluator.studies.experts.quality import guided_drawing, maps, seeing, texts
+from evaluator.studies.experts.quality import guided_drawing, maps, seeing, sounds, texts
 from evaluator.studies.experts.quality.texts import TextQuality, measure_texts
 from evaluator.studies.experts.quality.vision import vision_quality
 from evaluator.studies.experts.restoration import RESTORER_FOLDERS, RESTORING_ORDER
@@ -154,7 +154,7 @@ class Quality:
     """By the degradations present, then by plan: ViT score and accuracy."""
     labels: Mapping[str, float]
     vision: Mapping[str, Mapping[str, float]]
-    """Figures of the other models of pictures: by folder of weights, then by measure."""
+    """Figures of the other models of pictures and sounds: by folder of weights, then by measure."""
     texts: TextQuality
 
     def lines(self) -> Iterator[str]:
@@ -184,7 +184,8 @@ class Quality:
             figures = {f"accuracy on {self.scenes} clean images": f"{self.accuracy:.1%}"}
             return figures | {f"accuracy, {p}, untreated": f"{r['nothing'][1]:.1%}" for p, r in self.ablations.items()}
         if model in self.vision:
-            return {f"{name}, {self.scenes} scenes": f"{v:.1%}" for name, v in self.vision[model].items()}
+            of = "sounds" if model in sounds.MEASURES else "scenes"
+            return {f"{name}, {self.scenes} {of}": f"{v:.1%}" for name, v in self.vision[model].items()}
         if model == "vit-score":
             return {
                 f"mean score, {present}": f"{rows['gold'][0]:.3f} restored, {rows['nothing'][0]:.3f} untreated"
@@ -205,7 +206,8 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
     bench = Workbench.of(profile=profile, count=count)
     states = [frozenset({d}) for d in RESTORING_ORDER] + [ALL]
     vision = vision_quality(experts=bench.experts, count=count, scorers=bench.scorers)
-    for folder, measure in _FURTHER.items():
+    further = {**_FURTHER, **sounds.MEASURES} if bench.experts.keys() >= sounds.TOOLS else _FURTHER
+    for folder, measure in further.items():
         # Some experts of tableaux use weights that are measured already.
         vision[folder] = vision.get(folder, {}) | measure(bench.experts, count)
     return Quality(

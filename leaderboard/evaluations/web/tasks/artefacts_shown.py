@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluator.core.records import ArtefactReference
+from evaluator.core.sounds import Sound, stored_sound
 from evaluator.core.values import (
     Artefact,
     Box,
@@ -24,6 +25,7 @@ from evaluator.core.values import (
     Masks,
     MediaType,
     findings_from_json,
+    sound_of_clip,
 )
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 
@@ -162,11 +164,32 @@ class Overlay(NamedTuple):
     """Boxes or masks of an artefact with findings."""
 
 
+_WAVE_COLUMNS, _WAVE_HEIGHT = 120, 32
+MOST_LINES = 4
+LONGEST_LINE = 300
+"""Characters of a line of a transcript."""
+
+
+class Heard(NamedTuple):
+    """The sound of an artefact."""
+
+    url: str
+    """URL of the wav file."""
+    seconds: float
+    width: int
+    """Of the waveform, in its own units."""
+    height: int
+    path: str
+    """SVG path of the waveform."""
+    lines: tuple[str, ...]
+    """What steps say about it in words: the text that it was made from, or what was recognised in it."""
+
+
 class Shown(NamedTuple):
     """An artefact on the page."""
 
     kind: str
-    """`image`, `text`, `overlay`, `audio`, `video` or `file`."""
+    """`image`, `text`, `overlay`, `audio`, `film`, `video` or `file`. A film is a clip with a sound."""
     name: str
     url: str
     alt: str
@@ -174,6 +197,8 @@ class Shown(NamedTuple):
     characters: int = 0
     """Length of the whole text if only its beginning is shown."""
     overlay: Overlay | None = None
+    heard: Heard | None = None
+    """For sounds and films that can be read."""
 
     @property
     def is_image(self) -> bool:
@@ -204,6 +229,8 @@ class Reading:
         self._store = store
         self._url_of = url_of
         self._read: dict[str, bytes | None] = {}
+        self._lines: dict[str, list[str]] = {}
+        """By the digest of a sound or film, its transcript."""
 
     def has(self, reference: ArtefactReference) -> bool:
         """Whether the artefact can be read."""
@@ -213,6 +240,22 @@ class Reading:
         """URL of the artefact."""
         return self._url_of(reference.digest)
 
+    def listen(
+        self, *, tool: str, inputs: Mapping[str, ArtefactReference], outputs: Mapping[str, ArtefactReference]
+    ) -> None:
+        """Take the transcripts of sounds from a step that turns text into sound or sound into text. Call it for all
+        steps, in their order, before `show`."""
+        heard = [value for value in inputs.values() if kind_of(value.media_type) in _SOUNDING]
+        made = [value for value in outputs.values() if kind_of(value.media_type) in _SOUNDING]
+        for sound in made:
+            lines = [f"{tool} made it from: {self.text(value)}" for value in inputs.values() if _is_text(value)]
+            self._lines.setdefault(sound.digest, []).extend(
+                [*lines, *(line for other in heard for line in self._lines.get(other.digest, []))]
+            )
+        for sound in heard:
+            lines = [f"{tool} heard: {self.text(value)}" for value in outputs.values() if _is_text(value)]
+            self._lines.setdefault(sound.digest, []).extend(lines)
+
     def show(
         self, *, name: str, reference: ArtefactReference, alt: str, over: ArtefactReference | None = None
     ) -> Shown:
@@ -221,6 +264,8 @@ class Reading:
         shown = Shown(kind=kind, name=name, url=self.url(reference), alt=alt)
         if kind == "findings":
             return self._findings(shown, reference=reference, over=over)
+        if kind in _SOUNDING:
+            return shown._replace(heard=self._heard(reference, url=shown.url))
         if kind != "text":
             return shown
         text = self.text(reference)
@@ -261,6 +306,19 @@ class Reading:
         )
         return shown._replace(kind="overlay", overlay=overlay)
 
+    def _heard(self, reference: ArtefactReference, *, url: str) -> Heard | None:
+        data = self._bytes(reference) or b""
+        is_film = reference.media_type == MediaType.SOUNDING_CLIP
+        try:
+            sound = stored_sound(sound_of_clip(data) if is_film else data)
+        except ValueError:
+            return None
+        lines = dict.fromkeys(line[:LONGEST_LINE] for line in self._lines.get(reference.digest, []))
+        return Heard(
+            url=f"{url}?part=sound" if is_film else url, seconds=sound.seconds, width=_WAVE_COLUMNS,
+            height=_WAVE_HEIGHT, path=waveform(sound), lines=tuple(lines)[:MOST_LINES],
+        )  # fmt: skip
+
     def text(self, reference: ArtefactReference) -> str:
         """A text artefact, or a placeholder if the store has lost it."""
         data = self._bytes(reference)
@@ -297,8 +355,25 @@ def kind_of(media_type: str) -> str:
     """The kind of presentation of a media type."""
     if media_type == MediaType.FINDINGS:
         return "findings"
+    if media_type == MediaType.SOUNDING_CLIP:
+        return "film"
     kind = media_type.split("/", 1)[0]
     return kind if kind in {"image", "text", "audio", "video"} else "file"
+
+
+_SOUNDING = frozenset({"audio", "film"})
+
+
+def _is_text(reference: ArtefactReference) -> bool:
+    return kind_of(reference.media_type) == "text"
+
+
+def waveform(sound: Sound) -> str:
+    """An SVG path with the highest and lowest level of each column."""
+    middle = _WAVE_HEIGHT / 2
+    parts = np.array_split(sound.levels(), min(_WAVE_COLUMNS, len(sound.samples)))
+    ends = [(middle - float(part.max()) * middle, middle - float(part.min()) * middle) for part in parts]
+    return "".join(f"M{column} {top:.1f}V{max(bottom, top + 0.5):.1f}" for column, (top, bottom) in enumerate(ends))
 
 
 def png_size(data: bytes) -> tuple[int, int]:

@@ -135,6 +135,8 @@ def score_in_words(record: ResultRecord) -> str:
 def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | None, is_open: bool) -> ShownSample:
     number = sample.index + 1
     below = _pictures_below(sample)
+    for run in sample.steps:
+        reading.listen(tool=run.tool, inputs=run.inputs, outputs=run.outputs)
 
     def show(name: str, value: ArtefactReference, alt: str) -> Shown:
         over = below.get(value.digest)

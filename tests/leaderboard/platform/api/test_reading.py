@@ -4,11 +4,14 @@ import json
 from base64 import b64encode
 from datetime import timedelta
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from evaluator.core.records import Outcome
+from evaluator.core.sounds import Sound, wav_of
+from evaluator.core.values import Clip, encode
 from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -104,6 +107,27 @@ def test_an_artefact_is_served_for_ever_and_runs_nothing(client):
     assert client.get(f"/objects/{'0' * 64}").status_code == 404
     assert client.get("/objects/..%2f..%2fsecrets").status_code == 404
     assert client.post(f"/objects/{digest}").status_code == 405
+
+
+def test_a_sound_is_served_in_ranges_and_that_of_a_clip_alone(client):
+    sound = Sound(np.arange(-500, 500, dtype=np.int16))
+    clip = encode(Clip(np.zeros((2, 4, 4, 3), dtype=np.uint8), sound=sound))
+    store, wav = server_store(split=""), wav_of(sound)
+    path = f"/objects/{store.put(encode(sound))}"
+    whole, part, end, outside = (
+        client.get(path, headers={"Range": wanted} if wanted else {})
+        for wanted in ("", "bytes=40-49", "bytes=2000-", f"bytes={len(wav)}-")
+    )
+
+    assert (whole["Content-Type"], whole["Accept-Ranges"], whole.content) == ("audio/wav", "bytes", wav)
+    assert (part.status_code, part["Content-Range"], part.content) == (206, f"bytes 40-49/{len(wav)}", wav[40:50])
+    assert (end.status_code, end.content, outside.status_code) == (206, wav[2000:], 416)
+    path = f"/objects/{store.put(clip)}"
+    assert client.get(path)["Content-Type"] == "image/apng; sound=wav"
+    alone = client.get(path, {"part": "sound"})
+    assert (alone["Content-Type"], alone.content) == ("audio/wav", wav)
+    silent = store.put(encode(Clip(np.zeros((2, 4, 4, 3), dtype=np.uint8))))
+    assert client.get(f"/objects/{silent}", {"part": "sound"}).status_code == 404
 
 
 def test_an_unexpected_error_is_answered_in_json(settings):

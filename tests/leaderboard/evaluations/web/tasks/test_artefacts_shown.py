@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from evaluator.core.records import ArtefactReference, SampleResult, StepRun
+from evaluator.core.sounds import sound_of
 from evaluator.core.transcripts import ActionRun
 from evaluator.core.values import (  # fmt: skip
     Artefact,
     Box,
     Boxes,
+    Clip,
     Label,
     Labels,
     Mask,
@@ -61,6 +63,7 @@ def picture(store: MemoryStore, *, height: int, width: int) -> ArtefactReference
 def test_what_an_artefact_is_shown_as_follows_from_its_media_type():
     kinds = {
         "image/png": "image", "text/plain; charset=utf-8": "text", "audio/wav": "audio", "video/mp4": "video",
+        "image/apng; sound=wav": "film", "image/apng": "image",
         "application/octet-stream": "file", "": "file",
     }  # fmt: skip
     assert {media_type: kind_of(media_type) for media_type in kinds} == kinds
@@ -227,6 +230,35 @@ def test_what_was_selected_is_drawn_over_the_picture_that_it_was_found_in(store:
     assert all(second.digest in address for address in over)
     answer = shown.answers[0].answer
     assert second.digest in answer.overlay.picture
+
+
+def test_sounds_have_a_waveform_and_what_steps_say_about_them(store: MemoryStore):
+    levels = np.concatenate([np.zeros(8000), 0.5 * np.sin(np.arange(8000))])
+    sound = sound_of(levels)
+    speech, film = keep(store, sound), keep(store, Clip(np.zeros((7, 4, 4, 3), dtype=np.uint8), sound=sound))
+    shown_by = reading(store)
+    shown_by.listen(tool="text_to_speech", inputs={"text": keep(store, "a red star")}, outputs={"speech": speech})
+    shown_by.listen(tool="speech_to_text", inputs={"speech": speech}, outputs={"text": keep(store, "a red")})
+    shown_by.listen(tool="dub_video", inputs={"audio": speech}, outputs={"video": film})
+    alone, dubbed = (shown_by.show(name="s", reference=one, alt="A sound") for one in (speech, film))
+
+    assert (alone.kind, dubbed.kind) == ("audio", "film")
+    lines = ("text_to_speech made it from: a red star", "speech_to_text heard: a red")
+    assert alone.heard.lines == dubbed.heard.lines == lines
+    assert alone.heard.url == alone.url
+    assert dubbed.heard.url == f"{dubbed.url}?part=sound"
+    assert (alone.heard.seconds, alone.heard.width) == (1.0, 120)
+    columns = alone.heard.path.split("M")[1:]
+    assert len(columns) == 120
+    assert columns[0] == "0 16.0V16.5", "silence is a flat line"
+    assert columns[-1].startswith("119 8.0V24.0")
+
+
+def test_bytes_that_are_no_sound_have_no_player(store: MemoryStore):
+    for media_type in (MediaType.SOUND, MediaType.SOUNDING_CLIP):
+        artefact = Artefact(b"RIFF no sound", media_type=media_type)
+        reference = ArtefactReference(digest=store.put(artefact), media_type=media_type)
+        assert reading(store).show(name="s", reference=reference, alt="A sound").heard is None
 
 
 def written(rows: int, *, columns: int = 2, is_cut: bool = False) -> str:

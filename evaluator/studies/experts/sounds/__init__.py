@@ -1,0 +1,1 @@
+"""Training of the experts that hear."""
