@@ -44,10 +44,8 @@ from evaluator.core.language_model import Answer, Call
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import StepRun
-from evaluator.core.values import MediaType
 from evaluator.execution.engine.jobs import StepFailure
-
-_ENDINGS = {MediaType.PNG: "png", MediaType.CLIP: "apng", MediaType.FINDINGS: "json", MediaType.TEXT: "txt"}
+from evaluator.execution.engine.store import ending_of
 
 
 def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str, Entry]:
@@ -60,7 +58,7 @@ def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str,
         if (entry := state.get(reference)) is not None
     ]
     return {
-        f"result-{number}-{entry.type}.{_ENDINGS[MediaType(entry.artefact.media_type)]}": entry
+        f"result-{number}-{entry.type}{ending_of(entry.artefact.media_type)}": entry
         for number, entry in enumerate(entries, start=1)
     }
 

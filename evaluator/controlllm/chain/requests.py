@@ -13,6 +13,7 @@ from evaluator.controlllm.chain.running import ChainRequest
 from evaluator.controlllm.chain.state import Entry
 from evaluator.core.pictures import as_seen
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools, request_for
+from evaluator.core.sounds import Sound, read_wav
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import (
@@ -60,7 +61,7 @@ def read_file(text: str) -> GivenFile:
     """The file of an option `PATH`, `NAME=PATH` or `NAME:TYPE=PATH`.
 
     The name defaults to the base name of the path. The type defaults to that of the extension: `.apng` and `.gif` are
-    videos, other pictures are images, `.txt` texts, and `.json` has boxes, masks or categories in the experts' format.
+    videos, other pictures are images, `.wav` sounds, `.txt` texts, and `.json` has boxes, masks or categories in the experts' format.
 
     Raises:
         FileError: there is no such file or type, or it cannot be read as that type.
@@ -100,6 +101,8 @@ def _read(*, path: Path, kind: ResourceType | None) -> Value:
     ending = path.suffix.lower()
     if ending == ".txt":
         value: Value = path.read_text(encoding="utf-8")
+    elif ending == ".wav":
+        value = read_wav(path.read_bytes())
     elif ending == ".json":
         value = findings_from_json(json.loads(path.read_text(encoding="utf-8")))
     elif ending in _PICTURES:
@@ -110,7 +113,7 @@ def _read(*, path: Path, kind: ResourceType | None) -> Value:
             with PillowImage.open(path) as picture:
                 value = _frames(picture) if is_clip else as_seen(picture)
     else:
-        known = ", ".join((*_PICTURES, ".txt", ".json"))
+        known = ", ".join((*_PICTURES, ".wav", ".txt", ".json"))
         raise ValueError(f"files end with one of {known}")
     value_kind = _type_of(value)
     if kind is not None and kind is not value_kind and not (value_kind is ResourceType.IMAGE and kind in _MAPS):
@@ -128,7 +131,7 @@ def _frames(picture: Image) -> Clip:
 
 def _type_of(value: Value) -> ResourceType:
     kinds = {str: ResourceType.TEXT, Clip: ResourceType.VIDEO, Boxes: ResourceType.BBOX, Masks: ResourceType.MASK,
-             Labels: ResourceType.CATEGORY}  # fmt: skip
+             Labels: ResourceType.CATEGORY, Sound: ResourceType.AUDIO}  # fmt: skip
     return next((kind for cls, kind in kinds.items() if isinstance(value, cls)), ResourceType.IMAGE)
 
 

@@ -11,6 +11,7 @@ from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans.model import Plan, Step
 from evaluator.core.records import ArtefactReference
+from evaluator.core.sounds import Sound
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Boxes, Labels, Masks, Value
 
@@ -59,7 +60,7 @@ def entry_of(
     *, reference: str, kind: ResourceType, artefact: ArtefactReference, value: Value, maker: str = ""
 ) -> Entry:
     """The entry of a value."""
-    size = value.size if not isinstance(value, str | Labels) else None
+    size = value.size if not isinstance(value, str | Labels | Sound) else None
     labels: tuple[str, ...] | None = None
     if isinstance(value, Labels):
         labels = tuple(label.name for label in value.items)

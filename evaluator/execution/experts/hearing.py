@@ -108,7 +108,8 @@ class HearingExpert:
     def _logits(self, levels: Wave) -> Floats:
         spectrogram = torch.from_numpy(normalised(log_mel(levels))).to(device=self._device, dtype=torch.float32)
         with torch.inference_mode():
-            return self._network(spectrogram[None])[0].double().cpu().numpy()
+            logits: Floats = self._network(spectrogram[None])[0].double().cpu().numpy()
+        return logits
 
 
 class SpeechRecognitionExpert(HearingExpert):

@@ -4,12 +4,13 @@ No model composes: words of a text choose mode, tempo and timbre, and the rest i
 """
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluator.core.sounds import RATE, Wave
+from evaluator.core.sounds import RATE, Sound, Wave, sound_of
 
 _MAJOR, _MINOR = (0, 2, 4, 5, 7, 9, 11), (0, 2, 3, 5, 7, 8, 10)
 _CHEERFUL = ("happy", "merry", "cheerful", "bright", "joyful", "festive")
@@ -19,6 +20,8 @@ _TIMBRES: Mapping[str, tuple[float, ...]] = {
     "flute": (1.0, 0.25, 0.08), "organ": (1.0, 0.7, 0.5, 0.4, 0.3), "bell": (1.0, 0.0, 0.5, 0.0, 0.35, 0.0, 0.2),
 }  # fmt: skip
 """Levels of the harmonics of each instrument."""
+STYLE_WORDS = frozenset({*_CHEERFUL, *_SAD, *_FAST, *_SLOW, *_TIMBRES})
+"""The words that a style depends on."""
 _BARS, _BEATS = 4, 4
 _MELODY, _BASS = 0.16, 0.1
 _DECAY = 2.5
@@ -36,9 +39,13 @@ class Style:
     timbre: str
 
 
+def _words_of(text: str) -> frozenset[str]:
+    return frozenset(re.findall("[a-z]+", text.lower()))
+
+
 def style_of(text: str, *, rng: np.random.Generator) -> Style:
     """The style that a text asks for; drawn where it does not say."""
-    words = set(text.lower().replace(",", " ").replace(".", " ").split())
+    words = _words_of(text)
     is_minor = bool(words & set(_SAD)) or (not words & set(_CHEERFUL) and rng.random() < 0.5)
     beat = 0.22 if words & set(_FAST) else 0.5 if words & set(_SLOW) else float(rng.uniform(0.28, 0.42))
     drawn = sorted(_TIMBRES)[int(rng.integers(len(_TIMBRES)))]
@@ -46,10 +53,11 @@ def style_of(text: str, *, rng: np.random.Generator) -> Style:
     return Style(scale=_MINOR if is_minor else _MAJOR, beat=beat, timbre=(named or [drawn])[0])
 
 
-def music_for(text: str) -> Wave:
-    """The music for a text, of four bars; equal texts have equal music."""
-    seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
-    return melody(text, rng=np.random.default_rng(seed))
+def music_for(text: str) -> Sound:
+    """The music for a text, of four bars. Texts that ask for one style have the same."""
+    wanted = " ".join(sorted(_words_of(text) & STYLE_WORDS))
+    seed = int.from_bytes(hashlib.sha256(wanted.encode()).digest()[:8], "big")
+    return sound_of(melody(wanted, rng=np.random.default_rng(seed)))
 
 
 def melody(text: str, *, rng: np.random.Generator) -> Wave:

@@ -23,7 +23,8 @@ def log_mel(levels: Wave) -> Floats:
     padded = np.pad(levels, (_WINDOW // 2, frames * HOP + _WINDOW - len(levels)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, _WINDOW)[: frames * HOP : HOP]
     spectrum = np.abs(np.fft.rfft(windows * np.hanning(_WINDOW), _POINTS, axis=1))
-    return np.log(spectrum @ _filters() / np.sqrt(_POINTS) + _FLOOR)
+    bands: Floats = spectrum @ _filters() / np.sqrt(_POINTS)
+    return np.log(bands + _FLOOR)
 
 
 def normalised(spectrogram: Floats) -> Floats:
@@ -31,7 +32,7 @@ def normalised(spectrogram: Floats) -> Floats:
 
     Loudness and the timbre of a room or a microphone do not change it.
     """
-    centred = spectrogram - spectrogram.mean(axis=0)
+    centred: Floats = spectrogram - spectrogram.mean(axis=0)
     deviation = float(centred.std())
     return centred / deviation if deviation > 1e-6 else centred
 
@@ -39,7 +40,8 @@ def normalised(spectrogram: Floats) -> Floats:
 @cache
 def _filters() -> Floats:
     """Triangles on the mel scale, shape (frequencies, bands)."""
-    mels = np.linspace(*(2595 * np.log10(1 + np.array([_LOWEST, _HIGHEST]) / 700)), BANDS + 2)
+    low_mel, high_mel = (2595 * float(np.log10(1 + edge / 700)) for edge in (_LOWEST, _HIGHEST))
+    mels = np.linspace(low_mel, high_mel, BANDS + 2)
     edges = 700 * (10 ** (mels / 2595) - 1)
     frequencies = np.fft.rfftfreq(_POINTS, 1 / RATE)[:, None]
     low, middle, high = edges[:-2], edges[1:-1], edges[2:]
