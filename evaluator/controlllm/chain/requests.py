@@ -61,7 +61,8 @@ def read_file(text: str) -> GivenFile:
     """The file of an option `PATH`, `NAME=PATH` or `NAME:TYPE=PATH`.
 
     The name defaults to the base name of the path. The type defaults to that of the extension: `.apng` and `.gif` are
-    videos, other pictures are images, `.wav` sounds, `.txt` texts, and `.json` has boxes, masks or categories in the experts' format.
+    videos, other pictures are images, `.wav` sounds, `.txt` texts, and `.json` has boxes, masks or categories
+    in the experts' format.
 
     Raises:
         FileError: there is no such file or type, or it cannot be read as that type.

@@ -257,7 +257,7 @@ def _path_of(name: str, *, folder: Path | None) -> Path:
 
 
 def _sources(path: Path, *, weights: Path | None) -> tuple[_Source, ...]:
-    """The file of a profile, after that of the profile that it extends, if any.
+    """The file of a profile, after those of the profiles that it extends, if any.
 
     Args:
         path: its file.
@@ -273,9 +273,9 @@ def _sources(path: Path, *, weights: Path | None) -> tuple[_Source, ...]:
         raise LookupError(f"extends must name a bundled profile ({', '.join(bundled)}), found {base!r}")
     if "checkpoints" in content:
         raise LookupError(f"a profile that extends {base} cannot have [checkpoints]; put weights into the package")
-    (inherited,) = _sources(PROFILES / f"{base}.toml", weights=weights)
-    own = _weights(content=content, path=path, chosen=None) if "weights" in content else inherited.weights
-    return inherited, _Source(path.stem, content, own)
+    inherited = _sources(PROFILES / f"{base}.toml", weights=weights)
+    own = _weights(content=content, path=path, chosen=None) if "weights" in content else inherited[-1].weights
+    return *inherited, _Source(path.stem, content, own)
 
 
 def _content(path: Path) -> Mapping[str, Any]:

@@ -16,6 +16,8 @@ _SEGMENTS = 32
 _SLACK_SECONDS = FRAME_MILLISECONDS / 1000
 """By which a dubbed sound may begin or end late without being out of sync."""
 _SILENCE = 0.01
+_RANGE = 5.0
+"""Logarithm of a ratio of magnitudes: 43 dB."""
 
 
 def word_errors(*, output: str, reference: str) -> tuple[int, int]:
@@ -41,9 +43,11 @@ def transcript_score(output: str, reference: str) -> float:
 def embedding(sound: Sound) -> npt.NDArray[np.float64]:
     """Log-mel bands in 32 segments of equal length, centred, as one vector of length 1; zeros for silence.
 
-    The order of what is heard counts, the loudness of the whole does not.
+    The order of what is heard counts, the loudness of the whole does not. What is `_RANGE` softer than the loudest
+    counts as silence.
     """
     spectrogram = log_mel(sound.levels())
+    spectrogram = np.maximum(spectrogram, spectrogram.max() - _RANGE)
     places = np.linspace(0, len(spectrogram), _SEGMENTS + 1)
     sums = np.concatenate([np.zeros((1, spectrogram.shape[1])), np.cumsum(spectrogram, axis=0)])
     whole = np.floor(places).astype(np.int64).clip(max=len(spectrogram) - 1)
@@ -55,12 +59,15 @@ def embedding(sound: Sound) -> npt.NDArray[np.float64]:
 
 
 def sound_score(output: Sound, reference: Sound) -> float:
-    """Cosine of the embeddings, times the share that the shorter one is of the longer one; at least 0."""
+    """Square of the cosine of the embeddings, times the share that the shorter one is of the longer one.
+
+    It is the share of the variance of one embedding that the other explains; 0 for a negative cosine.
+    """
     if output == reference:
         return 1.0
     cosine = float(embedding(output) @ embedding(reference))
     shorter, longer = sorted((output.seconds, reference.seconds))
-    return min(1.0, max(0.0, cosine) * shorter / longer)
+    return min(1.0, max(0.0, cosine) ** 2 * shorter / longer)
 
 
 def dub_score(output: Clip, reference: Clip) -> float:

@@ -67,6 +67,13 @@ def test_a_damaged_sound_scores_less_the_more_it_is_damaged(reference: Sound) ->
     assert max(late[1:]) < 0.9
 
 
+def test_music_in_another_style_is_not_what_was_wanted() -> None:
+    wanted = music_for("a fast happy flute tune")
+
+    assert sound_score(music_for("Happy flute music, fast"), wanted) == 1
+    assert sound_score(music_for("a slow sad bell tune"), wanted) < 0.5
+
+
 def test_silence_sounds_like_nothing_else() -> None:
     silence = Sound(np.zeros(RATE, dtype=np.int16))
 
