@@ -202,8 +202,8 @@ def best_words(scores: Floats, *, phones: tuple[str, ...], penalty: float) -> li
 def spelled(words: Sequence[str]) -> list[str]:
     """Words with the right one of two that sound the same."""
     first, second = SAME
-    followers = [*words[1:], ""]
-    return [second if word == first and after != "the" else word for word, after in zip(words, followers, strict=True)]
+    pairs = zip(words, [*words[1:], ""], strict=False)
+    return [second if word == first and after != "the" else word for word, after in pairs]
 
 
 PHONE_NAMES = tuple(PHONES)
