@@ -68,5 +68,7 @@ SPECTACULAR_SETTINGS = {
         "EvaluationState": "leaderboard.evaluations.models.EvaluationState",
         "JobState": "leaderboard.queue.models.JobState",
         "PlannerKind": "leaderboard.planners.models.PlannerKind",
+        "RunState": "leaderboard.workbench.models.RunState",
+        "VoteChoice": "leaderboard.votes.models.Choice",
     },
 }

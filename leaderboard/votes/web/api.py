@@ -38,7 +38,7 @@ _CHOICES = [("", "No vote on this"), *Choice.choices]
 
 
 @example({"text": "What is in kitchen.png?"})
-class PairInput(Input):
+class BlindPairInput(Input):
     """A request for two planners, which the site chooses."""
 
     text = serializers.CharField(max_length=asking.LONGEST_REQUEST, help_text="The request in words.")
@@ -106,7 +106,7 @@ class VoteOutput(Output):
     "page": f"/workbench/pairs/{ROW_ID}/", "why_not": "", "sides": [example_of(SideOutput)] * 2, "vote": None,
     "named_at": None,
 })  # fmt: skip
-class PairOutput(Output):
+class BlindPairOutput(Output):
     """A pair as it is now."""
 
     id = serializers.UUIDField()
@@ -144,7 +144,7 @@ def _output(request: Request, *, pair_id: UUID) -> dict[str, Any]:
     services.note_readers(pair)
     if pair.owner_id == request.user.pk:
         services.note_shown(pair)
-    return dict(PairOutput(pair).data)
+    return dict(BlindPairOutput(pair).data)
 
 
 def _own(request: Request, *, pair_id: UUID) -> UUID:
@@ -158,9 +158,9 @@ class PairsView(ApiView):
 
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
-    bodies = {"POST": PairInput}
+    bodies = {"POST": BlindPairInput}
 
-    @extend_schema(responses={202: PairOutput})
+    @extend_schema(responses={202: BlindPairOutput})
     def post(self, request: Request) -> Response:
         """Ask two planners that the site chooses the same request. Both runs count towards the limits of the workbench.
         Names are unknown until you have voted. `Location` has the address of the pair."""
@@ -176,7 +176,7 @@ class PairsView(ApiView):
 class PairView(ApiView):
     """One pair, for everybody who knows its id."""
 
-    @extend_schema(responses=PairOutput)
+    @extend_schema(responses=BlindPairOutput)
     def get(self, request: Request, pair_id: UUID) -> Response:
         """Poll it until both runs have ended. Reading both results is needed before a vote."""
         return Response(_output(request, pair_id=pair_id))
@@ -189,7 +189,7 @@ class VoteView(ApiView):
     scope = Scope.SUBMIT
     bodies = {"PUT": VoteInput}
 
-    @extend_schema(responses={200: PairOutput, 409: CONFLICT})
+    @extend_schema(responses={200: BlindPairOutput, 409: CONFLICT})
     def put(self, request: Request, pair_id: UUID) -> Response:
         """Vote, or change the vote. It can be changed until the names are shown: when you ask for them, or after an
         hour."""
@@ -214,7 +214,7 @@ class NamesView(ApiView):
     permission_classes = LOGGED_IN
     scope = Scope.SUBMIT
 
-    @extend_schema(request=None, responses={200: PairOutput, 409: CONFLICT})
+    @extend_schema(request=None, responses={200: BlindPairOutput, 409: CONFLICT})
     def post(self, request: Request, pair_id: UUID) -> Response:
         """Show the names, after which the vote counts and can no longer be changed."""
         services.show_names(pair_id=_own(request, pair_id=pair_id), user=user_of(request))
