@@ -56,16 +56,29 @@ class BundledPlanner(Message):
     name: str
 
 
-class EndpointPlanner(Message):
-    """A planner behind HTTP."""
+class CalledPlanner(Message):
+    """A planner behind HTTP, without a language model on the worker."""
 
-    kind: Literal["endpoint"] = "endpoint"
     url: str
     timeout_seconds: float
     allow_private: bool = False
     """Whether loopback and private addresses may be called: in demo mode only."""
     has_header: bool = False
     """Whether requests need a secret header, which is a separate call of the attempt."""
+
+
+class EndpointPlanner(CalledPlanner):
+    """An endpoint that speaks planner/1."""
+
+    kind: Literal["endpoint"] = "endpoint"
+
+
+class A2APlanner(CalledPlanner):
+    """An agent that speaks the Agent2Agent protocol."""
+
+    kind: Literal["a2a"] = "a2a"
+    url: str
+    """Of the agent or its card."""
 
 
 ChatApi = Literal["auto", "chat", "responses", "messages"]
@@ -91,9 +104,9 @@ class ChatModel(Message):
     streamed: bool = False
     """Whether answers are requested as streams of events."""
     allow_private: bool = False
-    """As for `EndpointPlanner`."""
+    """As for `CalledPlanner`."""
     has_header: bool = False
-    """As for `EndpointPlanner`."""
+    """As for `CalledPlanner`."""
 
 
 class HubModel(Message):
@@ -178,6 +191,7 @@ class AgentPlanner(Message):
 LeasedPlanner = (
     BundledPlanner
     | EndpointPlanner
+    | A2APlanner
     | ChatPlanner
     | HubPlanner
     | CheckpointPlanner

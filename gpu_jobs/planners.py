@@ -15,7 +15,9 @@ from evaluator.network.secret_header import SecretHeader
 from gpu_jobs import contract
 from gpu_jobs.client import ApiClient
 from gpu_jobs.contract import (
+    A2APlanner,
     BundledPlanner,
+    CalledPlanner,
     ChatModel,
     EndpointPlanner,
     Lease,
@@ -74,7 +76,7 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
         UnreachableError: the site could not be reached before the lease expired.
     """
     planner = lease.planner
-    needs_header = isinstance(planner, EndpointPlanner | ChatModel) and planner.has_header
+    needs_header = isinstance(planner, CalledPlanner | ChatModel) and planner.has_header
     seed = client.seed(lease) if lease.needs_seed else None
     return HeldLease(
         **dict(lease),
@@ -107,7 +109,7 @@ def roles_of(lease: Lease) -> Mapping[str, RoleModel]:
 def addresses_of(lease: Lease) -> list[str]:
     """Addresses of the endpoints of a lease's planner, for redaction."""
     models = (lease.planner, *roles_of(lease).values())
-    return [model.url for model in models if isinstance(model, EndpointPlanner | ChatModel)]
+    return [model.url for model in models if isinstance(model, CalledPlanner | ChatModel)]
 
 
 def _sealed(sent: contract.SentSealedRequest) -> SealedRequest:
@@ -141,17 +143,18 @@ def _bundled(message: BundledPlanner, suite: "Suite", header: Header) -> "Iterat
 
 
 @contextmanager
-def _endpoint(message: EndpointPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+def _called(message: CalledPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
+    from evaluator.planners.a2a import endpoint_planner
     from evaluator.planners.breaker import CircuitBreaker
-    from evaluator.planners.endpoint import EndpointPlanner as Client
     from evaluator.planners.endpoint import EndpointSettings
 
-    client = Client(
+    client = endpoint_planner(
         EndpointSettings(
             url=message.url,
             timeout_seconds=message.timeout_seconds,
             allow_private=message.allow_private,
             header=_header(header),
+            protocol="a2a" if isinstance(message, A2APlanner) else "planner/1",
         )
     )
     try:
@@ -250,7 +253,8 @@ Opener = Callable[[Any, "Suite", Header], AbstractContextManager["Planner"]]
 `LeaseRefusedError`."""
 OPENERS: Mapping[type, Opener] = {
     BundledPlanner: _bundled,
-    EndpointPlanner: _endpoint,
+    EndpointPlanner: _called,
+    A2APlanner: _called,
     PlansPlanner: _plans,
     RecordedPlanner: _recorded,
 }

@@ -63,7 +63,7 @@ def evaluate(
         str,
         typer.Option(
             help="A bundled planner's name, STRATEGY[:MODEL] (see `planners list`), plans:FILE for plans of a file, "
-            "imported:RUN for a run of another harness, or the URL of a planner/1 endpoint."
+            "imported:RUN for a run of another harness, the URL of a planner/1 endpoint, or a2a:URL of an A2A agent."
         ),
     ] = "gold",
     against: Annotated[

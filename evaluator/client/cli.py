@@ -148,7 +148,7 @@ def _field(name: str) -> str | None:
 def try_endpoint(
     endpoint: Annotated[
         str,
-        typer.Argument(metavar="URL", help="URL of an endpoint, or with --chat-model of a chat API."),
+        typer.Argument(metavar="URL", help="URL of an endpoint, a2a:URL of an A2A agent, or the base of a chat API."),
     ],
     url: UrlOption = "",
     suite: Annotated[

@@ -17,6 +17,8 @@ from evaluator.client.shapes import PlannerEntry, Visibility
 from evaluator.client.verdict import Threshold
 from evaluator.core.commands.options import writable
 
+A2A = "a2a:"
+"""Before the address of an A2A agent, where commands take the URL of an endpoint."""
 _MOMENTS = ["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"]
 CALLS = "With --chat or the URL of an endpoint"
 _VISIBILITY = "Visibility"
@@ -226,7 +228,7 @@ def called_planner(*, url: str, chat_model: str, strategy: str) -> dict[str, Any
         )
     if chat_model:
         return {"kind": "chat", "endpoint_url": url, "model_id": chat_model, "strategy": strategy}
-    return {"kind": "endpoint", "endpoint_url": url}
+    return _of_address(url)
 
 
 def given_options(texts: Sequence[str]) -> dict[str, Any] | None:
@@ -337,9 +339,15 @@ def chosen_planner(
     if model:
         model_id, _, revision = model.partition("@")
         return {"kind": "hub", "model_id": model_id, "revision": revision, "strategy": strategy}
-    if planner.startswith(("http://", "https://")):
-        return {"kind": "endpoint", "endpoint_url": planner}
+    if planner.startswith(("http://", "https://", A2A)):
+        return _of_address(planner)
     return {"kind": "bundled", "bundled_name": planner}
+
+
+def _of_address(address: str) -> dict[str, Any]:
+    if address.startswith(A2A):
+        return {"kind": "a2a", "endpoint_url": address.removeprefix(A2A)}
+    return {"kind": "endpoint", "endpoint_url": address}
 
 
 def _digest(file: Path) -> str:

@@ -30,13 +30,13 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, use_attribute_docstrings=True)
 
     name: str
-    kind: Literal["bundled", "endpoint", "chat", "hub", "checkpoint", "plans", "agent"]
+    kind: Literal["bundled", "endpoint", "a2a", "chat", "hub", "checkpoint", "plans", "agent"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = Field(default=30, ge=1, le=300)
     """Time limit for an answer of an endpoint, or for one try of a call of a chat API."""
     header_name: str = ""
-    """For `endpoint` and `chat`: a header that it requires, such as `Authorization`; empty: none, or the stored one."""
+    """For `endpoint`, `a2a` and `chat`: a header it needs, such as `Authorization`; empty: none, or the stored one."""
     header_value: str = Field(default="", repr=False)
     """Stored encrypted and never shown again; empty: the stored value."""
     remove_header: bool = False

@@ -2,9 +2,10 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from types import MappingProxyType
+from typing import Literal, TypeVar, cast
 
 import httpx
 from pydantic import ValidationError
@@ -52,6 +53,9 @@ _SHOWN = 2000
 """Characters of an invalid answer in an error report."""
 
 
+Protocol = Literal["planner/1", "a2a"]
+
+
 @dataclass(frozen=True, slots=True)
 class EndpointSettings:
     """How an endpoint is called."""
@@ -64,6 +68,8 @@ class EndpointSettings:
     header: SecretHeader | None = None
     """Sent with each request, and removed from the endpoint's answers."""
     tries: int = MAX_TRIES
+    protocol: Protocol = "planner/1"
+    """What the address speaks: `a2a` is an agent of the Agent2Agent protocol (`evaluator.planners.a2a`)."""
 
 
 _Response = TypeVar("_Response", PlannerResponse, TurnResponse)
@@ -160,17 +166,28 @@ class EndpointPlanner:
         self._client.close()
 
     def _turn(self, *, request: PlannerRequest, started: float, tries: int) -> bytes:
-        deadline = time.monotonic() + self._settings.timeout_seconds
-        fault = _Fault(started=started, tries=tries)
+        """The answer to one try of a request: the JSON of a response of planner/1."""
+        return self._called(
+            "POST", self._settings.url, content=request.model_dump_json(), fault=Fault(started=started, tries=tries),
+            deadline=time.monotonic() + self._settings.timeout_seconds,
+        )  # fmt: skip
+
+    def _called(
+        self,
+        method: str,
+        url: str,
+        *,
+        fault: "Fault",
+        deadline: float,
+        content: str | None = None,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> bytes:
+        """The body of a guarded call with status 200."""
+        secret = self._settings.header.as_headers() if self._settings.header else {}
         try:
             with (
                 call_deadline(deadline),
-                self._client.stream(
-                    "POST",
-                    self._settings.url,
-                    content=request.model_dump_json(),
-                    headers={**_JSON, **(self._settings.header.as_headers() if self._settings.header else {})},
-                ) as response,
+                self._client.stream(method, url, content=content, headers={**_JSON, **headers, **secret}) as response,
             ):
                 body = self._body(response=response, fault=fault, until=deadline)
                 self._check_status(response=response, body=body, fault=fault)
@@ -178,14 +195,17 @@ class EndpointPlanner:
         except EgressRefusedError as error:
             raise fault(Reason.ADDRESS_REFUSED, f"The endpoint was not called: {error}") from error
         except (httpx.ReadTimeout, httpx.WriteTimeout, AnswerLateError):
-            message = f"The endpoint gave no complete answer within {self._settings.timeout_seconds:g} seconds."
-            raise fault(Reason.PLANNER_TIMEOUT, message) from None
+            raise self._late(fault) from None
         except httpx.TransportError as error:
             if (violation := http_violation(error)) is not None:
                 raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {violation}.") from error
             raise TransientError(str(error) or type(error).__name__) from error
 
-    def _body(self, *, response: httpx.Response, fault: "_Fault", until: float) -> bytes:
+    def _late(self, fault: "Fault") -> PlannerError:
+        message = f"The endpoint gave no complete answer within {self._settings.timeout_seconds:g} seconds."
+        return fault(Reason.PLANNER_TIMEOUT, message)
+
+    def _body(self, *, response: httpx.Response, fault: "Fault", until: float) -> bytes:
         status = response.status_code
         try:
             return self._seen(status=status, body=read_answer(response, most_bytes=MAX_RESPONSE_BYTES, until=until))
@@ -200,7 +220,7 @@ class EndpointPlanner:
             self._check_status(response=response, body=b"", fault=fault)
             raise fault(Reason.INVALID_RESPONSE, f"The endpoint's answer is {error}.") from None
 
-    def _check_status(self, *, response: httpx.Response, body: bytes, fault: "_Fault") -> None:
+    def _check_status(self, *, response: httpx.Response, body: bytes, fault: "Fault") -> None:
         header = self._settings.header
         said = sentence_in(body, without=header.taken_out_of if header else str)
         _check_status(response=response, body=body, said=f": {said}" if said else "", fault=fault)
@@ -217,8 +237,8 @@ class EndpointPlanner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fault:
-    """Makes the error of an invalid answer to a call."""
+class Fault:
+    """Makes the error of an invalid answer to one try of a call."""
 
     started: float
     tries: int
@@ -240,7 +260,7 @@ def _call(*, started: float, tries: int) -> PlannerCall:
     return PlannerCall(seconds=round(time.monotonic() - started, 6), tries=tries)
 
 
-def _check_status(*, response: httpx.Response, body: bytes, said: str, fault: _Fault) -> None:
+def _check_status(*, response: httpx.Response, body: bytes, said: str, fault: Fault) -> None:
     """Raise the error of an answer; `said` are the endpoint's words after a colon, or empty."""
     status = response.status_code
     if status != httpx.codes.OK and kind_of_error(status, body=_shown(body)) is ErrorKind.OVER_QUOTA:

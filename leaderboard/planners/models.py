@@ -15,6 +15,7 @@ class PlannerKind(models.TextChoices):
 
     BUNDLED = "bundled", "Bundled with PlanArena"
     ENDPOINT = "endpoint", "HTTP endpoint"
+    A2A = "a2a", "A2A agent"
     CHAT = "chat", "Chat endpoint"
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
@@ -25,6 +26,7 @@ class PlannerKind(models.TextChoices):
 NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.BUNDLED: ("bundled_name",),
     PlannerKind.ENDPOINT: ("endpoint_url",),
+    PlannerKind.A2A: ("endpoint_url",),
     PlannerKind.CHAT: ("endpoint_url", "model_id", "strategy"),
     PlannerKind.HUB: ("model_id", "revision", "commit", "strategy"),
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
@@ -63,7 +65,8 @@ class Planner(models.Model):
     bundled_name = models.CharField(max_length=100, blank=True)
     """For `bundled`: a name such as `gold` or `controlllm/adaptive` (`evaluator.planners.named` has them all)."""
     endpoint_url = models.URLField(max_length=500, blank=True)
-    """For `endpoint`: where one JSON POST per turn goes; for `chat`: the base of the API. Shown to the owner only."""
+    """For `endpoint`: where one JSON POST per turn goes; for `a2a`: agent or card; for `chat`: the base of the API.
+    Shown to the owner only."""
     timeout_seconds = models.PositiveIntegerField(default=30)
     """For the whole of one answer; for `chat`: for one try of one call."""
     model_id = models.CharField(max_length=200, blank=True)

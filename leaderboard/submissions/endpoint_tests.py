@@ -52,7 +52,7 @@ def accept_test(*, user: User, data: PlannerData, suite: str = "") -> Job:
     """
     kind = KINDS.get(data.kind)
     if not isinstance(kind, CalledKind):
-        raise FieldErrors({"kind": ["Only an HTTP endpoint or a chat endpoint can be tested."]})
+        raise FieldErrors({"kind": ["Only an HTTP endpoint, an A2A agent or a chat endpoint can be tested."]})
     errors = {field: texts for field, texts in check_planner(data).items() if field in _NEEDED}
     planner = find_planner(owner=user, name=data[NAME])
     if errors := errors or kind.check_owned(data=data, suites=[], owner=user, planner=planner):

@@ -70,7 +70,12 @@ def test_it_holds_every_file_of_the_packages_and_none_of_anything_else(content):
     # Settings of the linter are for developers.
     assert ours - set(content) == {"leaderboard/ruff.toml"}
     others = {name.split("/")[0] for name in content}
-    assert {name for name in others if not name.endswith(".dist-info")} == {"evaluator", "gpu_jobs", "leaderboard"}
+    assert {name for name in others if not name.endswith(".dist-info")} == {
+        "evaluator",
+        "gpu_jobs",
+        "leaderboard",
+        "planarena.py",
+    }
 
 
 def test_it_holds_what_the_site_reads_beside_the_packages(content):
@@ -100,7 +105,7 @@ def test_a_site_needs_no_torch_and_a_worker_no_django(requirements):
     assert not TORCH & everything(requirements, "site")
     assert everything(requirements, "worker") >= TORCH
     assert not {"django", "celery", "psycopg", "kubernetes"} & everything(requirements, "worker")
-    assert everything(requirements, "train") == everything(requirements, "worker") | {"peft"}
+    assert everything(requirements, "train") == everything(requirements, "worker") | {"onnx", "peft"}
 
 
 def test_the_version_is_that_of_the_commit_it_was_built_from_wherever_it_is_installed(unpacked, tmp_path):

@@ -16,7 +16,8 @@ from evaluator.core.records import Reason
 from evaluator.core.suites.base import Panel, Suite, Task
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.turns import Role, TurnReply, TurnRequest, first_turn
-from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
+from evaluator.planners.a2a import endpoint_planner
+from evaluator.planners.endpoint import EndpointSettings
 from evaluator.replies.read import read_plan
 from evaluator.scoring.metrics.plan_equality import is_same_plan
 
@@ -182,7 +183,7 @@ def try_endpoint(*, suite: Suite, settings: EndpointSettings, offered: Set[str] 
     """
     task, context, request = trial_request(suite=suite, offered=offered)
     seen: list[tuple[int, bytes]] = []
-    planner = EndpointPlanner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
+    planner = endpoint_planner(replace(settings, tries=1), watch=lambda status, body: seen.append((status, body)))
     started = monotonic()
     try:
         end: PlannerReply | TurnReply | PlannerError = (

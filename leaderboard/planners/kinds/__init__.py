@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from leaderboard.planners.data import COMMON, Errors
+from leaderboard.planners.kinds.a2a import A2AKind
 from leaderboard.planners.kinds.agent import AgentKind
 from leaderboard.planners.kinds.base import Facts, Kind
 from leaderboard.planners.kinds.bundled import BUNDLED_PLANNERS, BundledKind
@@ -31,7 +32,16 @@ __all__ = [
 
 KINDS: Mapping[str, Kind] = {
     kind.kind.value: kind
-    for kind in (EndpointKind(), ChatKind(), HubKind(), CheckpointKind(), BundledKind(), PlansKind(), AgentKind())
+    for kind in (
+        EndpointKind(),
+        A2AKind(),
+        ChatKind(),
+        HubKind(),
+        CheckpointKind(),
+        BundledKind(),
+        PlansKind(),
+        AgentKind(),
+    )
 }
 """The kinds by name, in the order in which the form offers them."""
 

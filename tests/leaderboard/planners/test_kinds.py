@@ -16,6 +16,7 @@ from tests.leaderboard.factories import make_user
 FIELDS = {
     PlannerKind.BUNDLED: {"bundled_name": "gold"},
     PlannerKind.ENDPOINT: {"endpoint_url": "https://example.org/plan"},
+    PlannerKind.A2A: {"endpoint_url": "https://example.org"},
     PlannerKind.CHAT: {"endpoint_url": "https://example.org/v1", "model_id": "m", "strategy": "hugginggpt"},
     PlannerKind.HUB: {"model_id": "a/b", "revision": "main", "commit": "c" * 40, "strategy": "hugginggpt"},
     PlannerKind.CHECKPOINT: {"checkpoint_digest": "d" * 64, "strategy": "hugginggpt"},

@@ -15,6 +15,7 @@ from leaderboard.people.models import User
 from leaderboard.planners.models import Planner
 from leaderboard.platform.api.throttling import Throttle
 from leaderboard.queue.models import Job
+from tests.evaluator.planners.test_a2a import agent as a2a_agent
 from tests.evaluator.planners.test_endpoint import endpoint
 from tests.fakes.chat_services import serving as chat_service
 from tests.leaderboard.factories import make_submission, make_suite, make_user
@@ -200,3 +201,13 @@ def test_an_answer_that_makes_the_process_grow_costs_that_process_and_is_said(ap
         "The test was stopped: reading the endpoint's answer took too much memory: more than 90 MiB."
     )
     assert shown["request"]["version"] == "planner/1"
+
+
+@IN_PROCESS
+def test_an_a2a_agent_is_tested_with_a_message(api):
+    answer = {"message": {"role": "ROLE_AGENT", "parts": [{"data": {"plan": "Image Denoising"}}]}}
+    with a2a_agent(answer) as (url, seen):
+        shown = result_of(api, api.post("endpoint-tests/", {"kind": "a2a", "endpoint_url": url}))
+    assert shown["request"]["version"] == "planner/1"
+    assert [step["tool"] for step in shown["plan"]["steps"]] == ["Image Denoising"]
+    assert [path for path, _, _ in seen] == ["/.well-known/agent-card.json", "/rpc"]
