@@ -22,6 +22,7 @@ from inspect_ai.tool import ToolCall
 
 from evaluator.core.suites.registry import suite_of
 from evaluator.interop.harnesses.inspect_tasks import executed
+from tests.evaluator.interop.broken_task import break_it
 from tests.fakes.scripted_chat import gold_model
 
 
@@ -52,4 +53,5 @@ def main(slug: str, folder: str, limit: str, wrong: str, *options: str) -> None:
 
 
 if __name__ == "__main__":
+    break_it()
     main(*sys.argv[1:])

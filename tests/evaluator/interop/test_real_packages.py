@@ -11,7 +11,8 @@ import pytest
 
 from evaluator.core.suites.registry import suite_of
 from evaluator.interop.imports.planner import import_document
-from tests.evaluator.interop import make_runs
+from evaluator.interop.imports.run import EPISODE, RunError
+from tests.evaluator.interop import broken_task, make_runs
 from tests.fakes.scripted_chat import gold_model, serving_chat
 from tests.packaging.conftest import built_wheel
 
@@ -133,20 +134,29 @@ def test_inspect_runs_a_suite_in_turns_with_native_tools(inspect):
     assert scores["1"]["value"] == 0.0
     roles = [message["role"] for message in log["samples"][0]["messages"]]
     assert roles.count("tool") == 5
-    document = import_document(log_path(inspect, "openagi-turns"), suite=suite_of("openagi-turns"))
-    assert not document["plans"]
+    with pytest.raises(RunError, match=EPISODE):
+        import_document(log_path(inspect, "openagi-turns"), suite=suite_of("openagi-turns"))
+
+
+def vf_eval(harness: Harness, suite: str, *, url: str, folder: Path) -> list[object]:
+    """The command for the first two tasks of a suite, with a model at an address."""
+    return [
+        harness.python, HERE / "host_with_verifiers.py", "planarena", "--env.taskset.suite", suite, "-n", "2",
+        "--model", "scripted", "--client.base-url", url, "--client.api-key-var", "OPENAI_API_KEY",
+        "--no-push", "--no-rich", "--output-dir", folder,
+    ]  # fmt: skip
+
+
+def traces_in(folder: Path) -> list[dict]:
+    (file,) = folder.glob("*/traces.jsonl")
+    return [trace for line in file.read_text().splitlines() for trace in json.loads(line)["traces"]]
 
 
 @pytest.mark.parametrize(("suite", "wrong", "scored"), [("toolmini", WRONG, FIRST[0]), ("openagi-turns", "1", "0")])
 def test_vf_eval_runs_a_suite(verifiers, suite, wrong, scored):
     with serving_chat(gold_model(suite_of(suite), wrong=frozenset({wrong}))) as url:
-        verifiers.run(
-            verifiers.python, HERE / "host_with_verifiers.py", "planarena", "--env.taskset.suite", suite, "-n", "2",
-            "--model", "scripted", "--client.base-url", url, "--client.api-key-var", "OPENAI_API_KEY",
-            "--no-push", "--no-rich", "--output-dir", verifiers.folder / suite,
-        )  # fmt: skip
-    (file,) = (verifiers.folder / suite).glob("*/traces.jsonl")
-    traces = [trace for line in file.read_text().splitlines() for trace in json.loads(line)["traces"]]
+        verifiers.run(*vf_eval(verifiers, suite, url=url, folder=verifiers.folder / suite))
+    traces = traces_in(verifiers.folder / suite)
     rewards = {trace["task"]["key"]: trace["rewards"]["plan_score"]["score"] for trace in traces}
     assert rewards.keys() == {scored, wrong}
     assert rewards[scored] > 0.8
@@ -168,3 +178,26 @@ def test_lm_eval_runs_a_judged_suite(lm_eval):
     results = json.loads(file.read_text())["results"]["planarena_toolmini"]
     assert results["SE,none"] == 0.75
     assert results["SE.low,none"] <= 0.75 <= results["SE.high,none"]
+
+
+def test_inspect_leaves_a_task_without_a_score_out_of_the_means(inspect):
+    folder = inspect.folder / "broken"
+    script = [inspect.python, HERE / "host_with_inspect.py", "toolmini", folder, 4, WRONG]
+    inspect.run(*script, **{broken_task.VARIABLE: FIRST[0]})
+    (log,) = folder.glob("*.json")
+    run = json.loads(log.read_text())
+    (result,) = run["results"]["scores"]
+    assert (result["scored_samples"], result["unscored_samples"]) == (3, 1)
+    assert result["metrics"]["SE"]["value"] == pytest.approx(2 / 3)
+    scores = {sample["id"]: sample["scores"]["executed"] for sample in run["samples"]}
+    assert scores[FIRST[0]]["value"] not in (0, 0.0)
+    assert scores[FIRST[0]]["reason"] == "expert_failed"
+
+
+def test_vf_eval_gives_a_task_without_a_score_no_reward(verifiers):
+    folder = verifiers.folder / "broken"
+    with serving_chat(gold_model(suite_of("toolmini"))) as url:
+        verifiers.run(*vf_eval(verifiers, "toolmini", url=url, folder=folder), **{broken_task.VARIABLE: FIRST[0]})
+    rewards = {trace["task"]["key"]: trace["rewards"]["plan_score"] for trace in traces_in(folder)}
+    assert rewards[FIRST[0]] is None
+    assert rewards[FIRST[1]]["score"] == 1.0
