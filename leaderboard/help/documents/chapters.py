@@ -92,6 +92,7 @@ GROUPS: Sequence[Group] = (
             Chapter("paper-profile", "Run the papers' experts", "Run the papers' own checkpoints on a GPU."),
             Chapter("install", "Install a site", "Requirements, settings to choose, processes, Kubernetes."),
             Chapter("size", "Size a site", "How many workers, how much disk, and what limits throughput."),
+            Chapter("scaling", "Scale a site", "What one machine holds, and the way to 100 nodes."),
             Chapter(
                 "secure", "Secure a site", "Accounts, secrets, outgoing calls, and the sandbox of submitted models."
             ),
