@@ -16,6 +16,8 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 SITE_FILES = ("docs", "examples", "frontend/dist", "frontend/templates")
 """Folders that the site reads. They keep their places below `leaderboard/shipped`."""
+TEMPLATE = Path("examples/suite_plug_in")
+"""What `planarena new suite` writes, with other names."""
 LOCK_OF_FRONT_END = "frontend/package-lock.json"
 
 
@@ -42,6 +44,7 @@ class BuildWithResources(build_py):
         library = built / "evaluator" / "shipped"
         library.mkdir(parents=True)
         shutil.copy(ROOT / LOCK_OF_FRONT_END, library)
+        shutil.copytree(ROOT / TEMPLATE, library / TEMPLATE.name, ignore=shutil.ignore_patterns(".*", "__pycache__"))
         (library / "commit.json").write_text(json.dumps(commit_facts()) + "\n", encoding="utf-8")
 
 

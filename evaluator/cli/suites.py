@@ -23,7 +23,14 @@ from evaluator.core.commands.usage import (
 from evaluator.core.process import as_printable_json
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.facets import STRUCTURE, Facet
-from evaluator.core.suites.registry import fetching_modules, judged_suites, suite_names, suite_of
+from evaluator.core.suites.registry import (
+    fetching_modules,
+    judged_suites,
+    package_with,
+    refused_packages,
+    suite_names,
+    suite_of,
+)
 
 _MOST_LISTED = 50
 """Fetched files."""
@@ -45,6 +52,7 @@ def list_suites(as_json: JsonFlag = False) -> None:
                     "title": suite.title,
                     "digest": suite.digest,
                     "idle_tools": list(suite.idle_tools),
+                    "package": str(package_with(suite.slug) or ""),
                 }
                 for suite in suites
             ]
@@ -54,6 +62,8 @@ def list_suites(as_json: JsonFlag = False) -> None:
     for suite in suites:
         table.add_row(suite.slug, suite.version, str(len(suite.tasks)), suite.title, suite.digest[:12])
     table.show(out)
+    for sentence in refused_packages():
+        sys.stderr.write(f"planarena: {sentence}\n")
 
 
 @app.command("show")

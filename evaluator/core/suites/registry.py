@@ -9,29 +9,42 @@ tuple `SUITES` and `PUBLISHED`, the year, month and day of the paper. It may hav
 - `FETCHING`, the name of a module with a mapping `RELEASED`, which `planarena suites fetch` uses: from the name of a
   benchmark to the function that fetches its released files.
 
-External suites have entries of the same form without a date, listed in the environment variable `PLANARENA_SUITES`,
-separated by commas. Next to an entry there may be a file `commands.toml` with additional commands, as in
-`evaluator/core/commands/commands.toml`, and a folder `metadata` with facts and a datasheet of each suite
-(`evaluator.core.suites.metadata`).
+External suites have entries of the same form without a date: of installed packages (`evaluator.core.suites.plug_ins`),
+or listed in the environment variable `PLANARENA_SUITES`, separated by commas. A package whose suite has the name of
+another one is left out, and its names are refused with the reason. Next to an entry there may be a file
+`commands.toml` with additional commands, as in `evaluator/core/commands/commands.toml` (not in packages), and a folder
+`metadata` with facts and a datasheet of each suite (`evaluator.core.suites.metadata`).
 """
 
 import os
 import pkgutil
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suggestions import no_such
 from evaluator.core.suites.base import Suite
+from evaluator.core.suites.plug_ins import SuitePackage, suite_packages
+
+SLUG = re.compile("[a-z][a-z0-9-]{1,39}")
+"""Names of suites of packages."""
 
 
 def paper_entries() -> Iterator[ModuleType]:
-    """The entries of the papers in order of publication, then those listed in the environment."""
+    """The entries of the papers in order of publication, then those listed in the environment, then those of installed
+    packages."""
+    yield from _own_entries()
+    yield from _plugged().modules
+
+
+def _own_entries() -> Iterator[ModuleType]:
+    """Without those of installed packages."""
     rooms = import_module("evaluator").__path__
     found = [
         import_module(f"evaluator.{room.name}.entry")
@@ -42,6 +55,82 @@ def paper_entries() -> Iterator[ModuleType]:
     for name in os.environ.get(SUITES_VARIABLE, "").split(","):
         if name.strip():
             yield import_module(name.strip())
+
+
+class _Plugged(NamedTuple):
+    """The installed packages with suites."""
+
+    modules: tuple[ModuleType, ...]
+    """Those that are used."""
+    packages: Mapping[str, SuitePackage]
+    """By slug of a suite."""
+    refused: Mapping[str, str]
+    """Why a package is left out, as a sentence, by slug of each of its suites, or by entry point if it has none."""
+
+
+@cache
+def _plugged() -> _Plugged:
+    taken = {entry.slug: "PlanArena" for module in _own_entries() for entry in module.SUITES}
+    refused: dict[str, str] = {}
+    found: list[tuple[SuitePackage, ModuleType, tuple[str, ...]]] = []
+    for package in suite_packages():
+        try:
+            module = package.load()
+            found.append((package, module, _slugs_of(module, package=package)))
+        except LookupError as error:
+            refused[package.name] = f"{error}."
+    used = []
+    for package, module, slugs in found:
+        others = {slug: owner for slug in slugs if (owner := _owner(slug, of=package, taken=taken, found=found))}
+        if not others:
+            used.append((package, module, slugs))
+        for slug, owner in others.items():
+            why = f'The suites of {package} are left out: {owner} has a suite "{slug}" too; uninstall or rename one.'
+            refused |= dict.fromkeys((one for one in slugs if one not in taken), why)
+            refused.setdefault(package.name, why)
+    return _Plugged(
+        modules=tuple(module for _, module, _ in used),
+        packages={slug: package for package, _, slugs in used for slug in slugs},
+        refused=refused,
+    )
+
+
+def _slugs_of(module: ModuleType, *, package: SuitePackage) -> tuple[str, ...]:
+    suites = getattr(module, "SUITES", None)
+    if not isinstance(suites, tuple) or not suites or not all(isinstance(entry, Entry) for entry in suites):
+        raise LookupError(f"{package}: {module.__name__} has no tuple SUITES of evaluator.core.suites.registry.Entry")
+    slugs = tuple(entry.slug for entry in suites)
+    if wrong := next((slug for slug in slugs if not SLUG.fullmatch(slug)), None):
+        raise LookupError(
+            f"{package}: the suite's name {wrong!r} must be 2 to 40 lower-case letters, digits and hyphens, beginning "
+            "with a letter"
+        )
+    if len(set(slugs)) != len(slugs):
+        raise LookupError(f"{package}: {module.__name__} has two suites of one name in SUITES")
+    return slugs
+
+
+def _owner(
+    slug: str,
+    *,
+    of: SuitePackage,
+    taken: Mapping[str, str],
+    found: Sequence[tuple[SuitePackage, ModuleType, tuple[str, ...]]],
+) -> str:
+    """Who else has a suite of this name; empty: nobody."""
+    if slug in taken:
+        return taken[slug]
+    return next((str(other) for other, _, slugs in found if other != of and slug in slugs), "")
+
+
+def refused_packages() -> tuple[str, ...]:
+    """Why installed packages are left out, as sentences."""
+    return tuple(dict.fromkeys(_plugged().refused.values()))
+
+
+def package_with(slug: str) -> SuitePackage | None:
+    """The installed package with this suite; None if it is part of this library or named in the environment."""
+    return _plugged().packages.get(slug)
 
 
 def deferred(name: str, *arguments: Any) -> Callable[..., Any]:
@@ -216,6 +305,7 @@ def forget() -> None:
     """Clear the caches, so that the registry is read again: for tests that change the environment."""
     suite_of.cache_clear()
     suite_with_digest.cache_clear()
+    _plugged.cache_clear()
     _entries.cache_clear()
 
 
@@ -228,6 +318,8 @@ def entry_of(slug: str) -> Entry:
     try:
         return _entries()[slug]
     except KeyError:
+        if why := _plugged().refused.get(slug):
+            raise LookupError(why.removesuffix(".")) from None
         raise LookupError(no_such("suite", slug, _entries())) from None
 
 

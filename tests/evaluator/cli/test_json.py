@@ -29,6 +29,7 @@ INVOCATIONS = {
     "validity": ("--tasks", "14", "--samples", "1", "--json"),
     "regret": ("--tasks", "14", "--samples", "2", "--json"),
     "doctor": ["--tools", "Machine Translation", "--json"],
+    "check suite": ("toolmini", "--json"),
     "check expert": ("lead", "--profile", "lead", "--json"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json"),
     "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json"),
@@ -38,7 +39,8 @@ INVOCATIONS = {
 }
 """A call of each command that prints a table. A new command needs a line here."""
 TYPES = {
-    "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str, "idle_tools": list}],
+    "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str, "idle_tools": list,
+                     "package": str}],
     "suites show": [{"id": str, "text": str, "gold": dict}],
     "suites sample": [{"id": str, "text": str, "groups": dict}],
     "planners list": [{"name": str, "description": str, "language_model": str, "abilities": list}],
@@ -60,6 +62,7 @@ TYPES = {
     "validity": {"metrics": list, "ranking": dict},
     "regret": {"suite": str, "tasks": list, "summary": dict, "left_out": dict},
     "doctor": {"profile": str, "device": dict, "holds": bool, "experts": list},
+    "check suite": {"suite": str, "package": (dict, type(None)), "holds": bool, "checks": list},
     "check expert": {"expert": str, "package": str, "version": str, "digest": str, "holds": bool, "tools": dict},
     "bench execution": {"ratios": dict, "phases": dict},
     "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},

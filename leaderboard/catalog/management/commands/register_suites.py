@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from evaluator.core.suites.registry import suite_names, suite_of
+from evaluator.core.suites.registry import package_with, refused_packages, suite_names, suite_of
 from leaderboard.catalog.services import register_suite
 
 
@@ -17,4 +17,9 @@ class Command(BaseCommand):
         for name in suite_names():
             suite = suite_of(name)
             done = register_suite(suite)
-            self.stdout.write(f"{name} {suite.version} ({len(suite.tasks)} tasks, {suite.digest[:12]}): {done}")
+            package = f" of {found}" if (found := package_with(name)) else ""
+            self.stdout.write(
+                f"{name} {suite.version}{package} ({len(suite.tasks)} tasks, {suite.digest[:12]}): {done}"
+            )
+        if refused := refused_packages():
+            raise CommandError(" ".join(refused))
