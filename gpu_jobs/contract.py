@@ -164,6 +164,8 @@ class GivenPlan(Message):
 
     plan: JsonValue
     alternatives: tuple[JsonValue, ...] = ()
+    usage: dict[str, int] = Field(default_factory=dict)
+    """Token counts that an imported run reports."""
 
 
 class PlansPlanner(Message):

@@ -234,7 +234,9 @@ def _of_process(make: Callable[[], _Kept]) -> _Kept:
 def _plans(message: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
     from evaluator.core.plans_file import GivenPlan, GivenPlans
 
-    yield GivenPlans({task: GivenPlan(entry.plan, entry.alternatives) for task, entry in message.plans.items()})
+    yield GivenPlans(
+        {task: GivenPlan(entry.plan, entry.alternatives, entry.usage) for task, entry in message.plans.items()}
+    )
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Options of the client's commands, and their parsers."""
 
 import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +95,7 @@ ResultsFile = Annotated[
 
 
 def plans_of_file(file: Path) -> dict[str, Any]:
-    """The plans of a file, as the API accepts them.
+    """The plans of a file, or the imported run that it is, as the API accepts them.
 
     Raises:
         UsageError: the file cannot be read, or is no plans file; the message names line and column.
@@ -105,7 +106,10 @@ def plans_of_file(file: Path) -> dict[str, Any]:
 
     try:
         data = file.read_bytes()
-        plans = imported.plans if (imported := import_in(data)) else read_plans(data).plans
+        if import_in(data) is not None:
+            document: dict[str, Any] = json.loads(data)
+            return {name: document[name] for name in ("version", "suite", "source", "plans", "usage")}
+        plans = read_plans(data).plans
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error}") from None
     except (PlansFileError, RunError) as error:

@@ -55,6 +55,8 @@ class GivenPlan:
 
     plan: JsonValue
     alternatives: tuple[JsonValue, ...] = ()
+    usage: Mapping[str, int] = field(default_factory=dict)
+    """Token counts of the call that made it, named as in a `PlannerCall`; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -304,8 +306,9 @@ class GivenPlans:
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         """The plan of the file."""
-        call = PlannerCall(seconds=0.0)
         given = self._plans.get(request.task.id)
         if given is None:
-            raise PlannerError(reason=Reason.NO_PLAN, message="The plans file has no plan for this task.", call=call)
+            message = "The plans file has no plan for this task."
+            raise PlannerError(reason=Reason.NO_PLAN, message=message, call=PlannerCall(seconds=0.0))
+        call = PlannerCall.model_validate({"seconds": 0.0, **given.usage})
         return PlannerReply(plan=given.plan, call=call, alternatives=given.alternatives)

@@ -83,7 +83,13 @@ def conformance(slug: str, *, setting: Setting) -> Iterator[Finding]:
     leaks = _leaks(evaluator.suite, offered=offered)
     yield _finding("leakage", leaks, right="no request contains its gold plan, or texts that only the plan should have")
     yield from _metadata(suite)
-    yield from _scores(suite=suite, episode=episode, setting=setting, tasks=tasks)
+    try:
+        found = list(_scores(suite=suite, episode=episode, setting=setting, tasks=tasks))
+    except Exception as error:  # noqa: BLE001 - foreign code
+        what = "a judge and a scorer give every plan a verdict, also a wrong one"
+        yield Finding(check="can be scored", holds=False, detail=f"{type(error).__name__}: {error}; {what}")
+        return
+    yield from found
 
 
 def _scores(*, suite: Suite, episode: Episode, setting: Setting, tasks: Sequence[str]) -> Iterator[Finding]:
@@ -109,7 +115,8 @@ def _scores(*, suite: Suite, episode: Episode, setting: Setting, tasks: Sequence
 
 def _run(name: str, *, evaluator: Evaluator, tasks: Sequence[str]) -> dict[str, ResultRecord]:
     planner = bundled_planner(name=name, suite=evaluator.suite)
-    return {record.task: record for record in evaluator.run(planner=planner, tasks=tasks)}
+    records = {record.task: record for record in evaluator.run(planner=planner, tasks=tasks)}
+    return {task: records[task] for task in tasks}
 
 
 def _high_floors(
@@ -164,7 +171,6 @@ def _wrong_shape(suite: Suite) -> Iterator[str]:
     for what, keys in (
         ("columns", [column.key for column in suite.metrics]),
         ("tasks", [task.key for task in suite.tasks]),
-        ("requests", [task.text for task in suite.tasks if not task.values_given]),
     ):
         if twice := next((key for number, key in enumerate(keys) if key in keys[:number]), None):
             yield f"two {what} are {twice[:80]!r}: they must differ"

@@ -51,7 +51,8 @@ verdict `one_run` has one run of a planner that may vary; on a fixed list it is 
 `uncertainty` has the margins of the primary metric (`evaluator.scoring.uncertainty`).
 
 A metric that no task measured is left out of `metrics`, or null. Only rows measured on the owner's self-hosted worker
-and verified by a worker of this site have `"run_by_owner": true`.
+and verified by a worker of this site have `"run_by_owner": true`, only plans of another harness `"imported": true`, and
+only stored plans that were scored again `"regraded": true`.
 """
 
 from bisect import bisect_right
@@ -132,6 +133,10 @@ class Entry(NamedTuple):
     """On which its experts ran, as `Device.to_json` gives them; empty if unknown."""
     run_by_owner: bool = False
     """Measured on its owner's self-hosted worker, and verified."""
+    imported: bool = False
+    """Its plans are those of another harness's run."""
+    regraded: bool = False
+    """Stored plans were scored again, and the planner was not asked."""
     roles: Mapping[str, str] = MappingProxyType({})
     """Models of the strategy's roles that do not use the planner's, by role."""
     strategy: str = ""
@@ -293,6 +298,8 @@ def to_row(ranked: RankedEntry, *, tests: int | None = None) -> dict[str, Any]:
         **({"version": entry.version} if entry.version else {}),
         **({"team": entry.team} if entry.team else {}),
         **({"run_by_owner": True} if entry.run_by_owner else {}),
+        **({"imported": True} if entry.imported else {}),
+        **({"regraded": True} if entry.regraded else {}),
         **({"devices": [dict(device) for device in entry.devices]} if entry.devices else {}),
         **({"normalised": dict(entry.normalised)} if entry.normalised else {}),
         **({"runs": _runs(entry.runs)} if entry.runs else {}),

@@ -212,6 +212,8 @@ class _Source(NamedTuple):
     submission__version: str
     submission__planner__name: str
     submission__planner__kind: str
+    submission__planner__is_imported: bool
+    submission__is_regrade: bool
     submission__planner__owner__username: str
     submission__planner__bundled_name: str
     submission__planner__strategy: str
@@ -253,6 +255,8 @@ def _entry(source: _Source) -> Entry:
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
         readable=_readable(source),
         run_by_owner=source.own_worker_run is not None,
+        imported=source.submission__planner__is_imported,
+        regraded=source.submission__is_regrade,
         # Nobody verifies the runs of a profile on a self-hosted worker.
         reliability={} if source.own_worker_run else dimensions_of(source.reliability__figures__dimensions),
         asked=_asked(source),

@@ -79,6 +79,8 @@ class Planner(models.Model):
     """For `checkpoint`: SHA-256 of the zip."""
     plans_digest = models.CharField(max_length=64, blank=True)
     """For `plans`: digest of a `PlansFile` of the owner's."""
+    is_imported = models.BooleanField(default=False, db_default=False)
+    """For `plans`: whether the file is a run of another harness."""
     strategy = models.CharField(max_length=500, blank=True)
     """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`), with options
     that are not the default: `arc-experts@samples=1`."""
@@ -171,6 +173,9 @@ class PlansFile(models.Model):
     """Of its plans (`evaluator.core.plans_file.PlansFile.digest`)."""
     count = models.PositiveIntegerField()
     """Tasks with a plan."""
+    source = models.JSONField(default=dict, blank=True, db_default={})
+    """Of an imported run (`evaluator.interop.imports`): what it says about itself. Its tasks without a plan are not
+    run. Empty: a plans file, whose missing plans are faults."""
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -189,6 +194,8 @@ class FilePlan(models.Model):
     """JSON as it was received, so that not even the order of its keys changes."""
     alternatives = models.TextField(default="[]")
     """A JSON list of the further candidates."""
+    usage = models.JSONField(default=dict, blank=True, db_default={})
+    """Token counts that an imported run reports, named as in a `PlannerCall`."""
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["file", "task"], name="one_plan_per_file_and_task")]

@@ -2,15 +2,19 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.utils import timezone
 
+from evaluator.core import canonical_json
+from evaluator.core.plans_file import MAX_BYTES, PlansFileError, plans_of, read_plans
 from evaluator.core.plans_file import PlansFile as FileContent
-from evaluator.core.plans_file import PlansFileError, read_plans
+from evaluator.core.storable import unkeepable
+from evaluator.interop.imports.run import VERSION, ImportDocument, RunError, import_in
 from gpu_jobs.contract import GivenPlan
 from leaderboard.catalog.models import Task
 from leaderboard.people.models import User
@@ -23,17 +27,60 @@ _UNUSED_FOR = timedelta(days=1)
 """How long a file is kept that was never submitted."""
 
 
-def read(data: bytes, *, field: str = "plans_file") -> FileContent:
+class Content(NamedTuple):
+    """A parsed file."""
+
+    plans: FileContent
+    imported: ImportDocument | None = None
+    """The imported run that it is; None: a plans file."""
+
+    def digest(self) -> str:
+        """Of the plans; of an imported run also of what else is stored of it."""
+        if self.imported is None:
+            return self.plans.digest()
+        usage = {task: dict(counts) for task, counts in self.imported.usage.items()}
+        return canonical_json.digest({"plans": self.plans.digest(), "source": self.source(), "usage": usage})
+
+    def source(self) -> dict[str, Any]:
+        """`PlansFile.source`."""
+        if self.imported is None:
+            return {}
+        known = ("format", "producer", "model", "run", "created", "sha256")
+        said = {name: str(self.imported.source.get(name, ""))[:LONGEST_KEY] for name in known}
+        return {"suite": self.imported.suite, **said}
+
+
+def content_of(value: Any) -> Content:
+    """Read a file from its parsed JSON, a plans file or a document of `planarena import`.
+
+    Raises:
+        PlansFileError: it is neither.
+    """
+    if not isinstance(value, Mapping) or value.get("version") != VERSION:
+        return Content(plans_of(value))
+    try:
+        document = ImportDocument.of(value)
+    except RunError as error:
+        raise PlansFileError(str(error)) from error
+    if unkeepable(dict(document.source)):
+        raise PlansFileError('The document has a "source" with characters that cannot be stored.')
+    return Content(FileContent(plans=document.plans), document)
+
+
+def read(data: bytes, *, field: str = "plans_file") -> Content:
     """Read a file.
 
     Raises:
         FieldErrors: it is invalid; every problem is a sentence of `field`.
     """
     try:
-        content = read_plans(data)
+        document = import_in(data) if len(data) <= MAX_BYTES else None
+        content = Content(read_plans(data)) if document is None else content_of(json.loads(data))
     except PlansFileError as error:
         raise FieldErrors({field: list(error.problems)}) from error
-    check_keys(content, field=field)
+    except RunError as error:
+        raise FieldErrors({field: [str(error)]}) from error
+    check_keys(content.plans, field=field)
     return content
 
 
@@ -63,16 +110,18 @@ def check_tasks(content: FileContent, *, suite: str, field: str = "plans_file") 
     return content.missing(tasks)
 
 
-def keep(*, owner: User, content: FileContent) -> PlansFile:
+def keep(*, owner: User, content: Content) -> PlansFile:
     """Store a file, or return an equal stored one. Deletes old files that were never submitted."""
     digest = content.digest()
     with transaction.atomic():
         _unused(owner).filter(created__lt=timezone.now() - _UNUSED_FOR).exclude(digest=digest).delete()
         # Waits for a concurrent upload of an equal file.
         PlansFile.objects.bulk_create(
-            [PlansFile(owner=owner, digest=digest, count=len(content.plans))], ignore_conflicts=True
+            [PlansFile(owner=owner, digest=digest, count=len(content.plans.plans), source=content.source())],
+            ignore_conflicts=True,
         )
         file = PlansFile.objects.select_for_update().get(owner=owner, digest=digest)
+        usage = {} if content.imported is None else content.imported.usage
         if not file.plans.exists():
             FilePlan.objects.bulk_create(
                 FilePlan(
@@ -80,8 +129,9 @@ def keep(*, owner: User, content: FileContent) -> PlansFile:
                     task=task,
                     plan=json.dumps(given.plan, ensure_ascii=False),
                     alternatives=json.dumps(given.alternatives, ensure_ascii=False),
+                    usage=dict(usage.get(task, {})),
                 )
-                for task, given in content.plans.items()
+                for task, given in content.plans.plans.items()
             )
     return file
 
@@ -108,8 +158,17 @@ def plans_for(*, planner: Planner, tasks: Sequence[str]) -> dict[str, GivenPlan]
     """The plans of these tasks for a lease; tasks without a plan are omitted."""
     rows = FilePlan.objects.filter(file__owner=planner.owner_id, file__digest=planner.plans_digest, task__in=tasks)
     return {
-        row.task: GivenPlan(plan=json.loads(row.plan), alternatives=tuple(json.loads(row.alternatives))) for row in rows
+        row.task: GivenPlan(
+            plan=json.loads(row.plan), alternatives=tuple(json.loads(row.alternatives)), usage=row.usage
+        )
+        for row in rows
     }
+
+
+def tasks_with_plan(*, planner: Planner) -> frozenset[str]:
+    """Keys of the tasks that the planner's file has a plan for."""
+    rows = FilePlan.objects.filter(file__owner=planner.owner_id, file__digest=planner.plans_digest)
+    return frozenset(rows.values_list("task", flat=True))
 
 
 def _unused(owner: User) -> QuerySet[PlansFile]:

@@ -252,9 +252,16 @@ def _find_suites(slugs: Sequence[str]) -> tuple[list[Suite], dict[str, list[str]
     return [suites[slug] for slug in slugs], {}
 
 
+_NOT_IN_RUN = "The imported run has no answer to this request."
+
+
 def _queue(*, submission: Submission, entry: SuiteEntry) -> Evaluation:
     suite, conditions, not_run = entry
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
+    kind = KINDS[submission.planner.kind]
+    runnable = [task.key for task in tasks if task.key not in not_run]
+    missing = kind.left_out(planner=submission.planner, tasks=runnable)
+    not_run = {**not_run, **dict.fromkeys(missing, (Reason.NOT_IN_RUN, _NOT_IN_RUN))}
     evaluation = queue_tasks(
         submission=submission,
         suite=suite,
@@ -262,6 +269,7 @@ def _queue(*, submission: Submission, entry: SuiteEntry) -> Evaluation:
         keys=[task.key for task in tasks if task.key not in not_run],
         tasks_total=len(tasks),
         tasks_not_run=sum(task.key in not_run for task in tasks),
+        tasks_missing=len(missing),
     )
     TaskResult.objects.bulk_create(
         TaskResult(

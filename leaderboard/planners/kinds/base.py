@@ -28,6 +28,7 @@ class Facts:
     licence: str = ""
     revision: str = ""
     commit: str = ""
+    is_imported: bool | None = None
 
 
 class Kind(ABC):
@@ -168,6 +169,10 @@ class Kind(ABC):
         """
         assert self.role_message is not None
         return self.role_message.model_validate(self.lease(planner=planner, tasks=()).model_dump())
+
+    def left_out(self, *, planner: Planner, tasks: Sequence[str]) -> frozenset[str]:  # noqa: ARG002 - for others
+        """The tasks among these that the planner cannot be asked for, which are not run. No board then ranks it."""
+        return frozenset()
 
     @abstractmethod
     def lease(self, *, planner: Planner, tasks: Sequence[str]) -> LeasedPlanner:

@@ -406,6 +406,7 @@ class IsOperator(BasePermission):
         return is_operator(request.user)
 
 
+@example({"allow": ["judge"]})
 class RegradeInput(Input):
     """What a regrade may change."""
 
@@ -433,6 +434,7 @@ class RegradeView(ApiView):
         return Response(EvaluationOutput(made, context={"request": request}).data, status=status.HTTP_201_CREATED)
 
 
+@example({"skip": [EVALUATION_ID]})
 class RegradeBoardInput(Input):
     """Evaluations to leave out."""
 
@@ -441,6 +443,7 @@ class RegradeBoardInput(Input):
     )
 
 
+@example({"evaluation": EVALUATION_ID, "why": "Its planner was asked in turns."})
 class RegradeRefusedOutput(Output):
     """An evaluation that cannot be regraded."""
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from django.forms.boundfield import BoundWidget
 
-from evaluator.core.plans_file import PlansFile as PlansContent
 from evaluator.planners.strategies.registry import StrategyEntry
 from evaluator.planners.trials.trial import Exchange, Trial
 from evaluator.scoring.readability import Label, split_notes
@@ -22,8 +21,9 @@ from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE, NAME, REMOVE_HEADER, PlannerData
 from leaderboard.planners.kinds import fields_of
 from leaderboard.planners.kinds.language_models import STRATEGY, model_strategies
-from leaderboard.planners.kinds.plans import PLANS_DIGEST
+from leaderboard.planners.kinds.plans import PLANS_DIGEST, refusal_of_plans_files
 from leaderboard.planners.models import Planner
+from leaderboard.planners.plans_files import Content
 from leaderboard.planners.services import check_name, find_planner
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.quotas.services import quotas_of, quotas_of_teams
@@ -175,7 +175,7 @@ class Found(NamedTuple):
     """A warning about a probable mistake, which may be submitted."""
 
 
-def check(*, user: User, form: SubmitForm, changed: str, content: PlansContent | None = None) -> list[Found]:
+def check(*, user: User, form: SubmitForm, changed: str, content: Content | None = None) -> list[Found]:
     """The messages of every field of the form.
 
     Args:
@@ -207,7 +207,7 @@ def _entered(form: SubmitForm, name: str) -> bool:
 
 
 def _problems(
-    *, user: User, form: SubmitForm, data: services.SubmissionData, content: PlansContent | None
+    *, user: User, form: SubmitForm, data: services.SubmissionData, content: Content | None
 ) -> Mapping[str, Sequence[str]]:
     problems = services.problems(user=user, data=data)
     found: dict[str, Sequence[str]] = {form_name(field): texts for field, texts in problems.items()}
@@ -215,9 +215,11 @@ def _problems(
         # It gets its digest only when it is submitted.
         for name in ("plans_file", PLANS_DIGEST.name):
             found.pop(name, None)
+        if content.imported is not None and found.get("suites") == [refusal_of_plans_files(data.suites)]:
+            del found["suites"]
         try:
             for suite in data.suites:
-                plans_files.check_tasks(content, suite=suite)
+                plans_files.check_tasks(content.plans, suite=suite)
         except FieldErrors as problems:
             found |= problems.errors
     if data.planner.kind and "name" not in found and form.cleaned_data.get("name"):
@@ -241,7 +243,7 @@ def _used_up(*, user: User, data: services.SubmissionData) -> Mapping[str, Seque
     return {}
 
 
-def _good_news(*, user: User, data: services.SubmissionData, content: PlansContent | None) -> Iterator[tuple[str, str]]:
+def _good_news(*, user: User, data: services.SubmissionData, content: Content | None) -> Iterator[tuple[str, str]]:
     planner = data.planner
     is_named = NAME.is_given(planner[NAME])
     there = find_planner(owner=user, name=planner[NAME]) if is_named else None
@@ -297,25 +299,26 @@ def strategies_offered(form: SubmitForm) -> list[StrategyEntry]:
     return [model_strategies()[name] for name, _ in widget.choices]
 
 
-def plans_news(content: PlansContent, *, suites: Sequence[str]) -> str:
+def plans_news(content: Content, *, suites: Sequence[str]) -> str:
     """How many tasks of the suite have a plan in the file."""
-    count = len(content.plans)
+    count = len(content.plans.plans)
     if len(suites) != 1 or not Suite.objects.filter(slug=suites[0], current=True, conditions__experts=False).exists():
         return f"{count} plan{'' if count == 1 else 's'}."
     slug = suites[0]
     total = plans_files.tasks_of(slug).count()
-    left_out = f"; {total - count} are missing and count as unanswered" if total > count else ""
+    ended = "count as unanswered" if content.imported is None else "are not run, so that no board ranks it"
+    left_out = f"; {total - count} are missing and {ended}" if total > count else ""
     return f"{count} of {total} tasks of {slug} have a plan{left_out}."
 
 
-def _doubts(content: PlansContent, *, data: services.SubmissionData) -> str:
+def _doubts(content: Content, *, data: services.SubmissionData) -> str:
     """A warning about unreadable plans and plans without steps, which may be submitted."""
     suite = Suite.objects.filter(slug__in=data.suites, current=True, conditions__experts=False).first()
     if suite is None:
         return ""
-    tried = dict(list(content.plans.items())[:_READ_AT_MOST])
+    tried = dict(list(content.plans.plans.items())[:_READ_AT_MOST])
     found = library().read_plans(suite=suite.slug, plans={task: given.plan for task, given in tried.items()})
-    of = f" of the first {len(tried)}" if len(tried) < len(content.plans) else ""
+    of = f" of the first {len(tried)}" if len(tried) < len(content.plans.plans) else ""
     said = []
     if found.unreadable:
         task, why = next(iter(found.unreadable.items()))

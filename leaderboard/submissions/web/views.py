@@ -75,7 +75,8 @@ def plans_template(request: HttpRequest, suite: str) -> HttpResponse:  # noqa: A
     """A plans file with an example of a plan for every task of a suite, to be replaced by real ones. 404 for suites
     that accept no plans files."""
     found = get_object_or_404(Suite, slug=suite, current=True)
-    if all(kind.refusal(found) for kind in KINDS.values() if PLANS_DIGEST in kind.fields):
+    kinds = [kind for kind in KINDS.values() if PLANS_DIGEST in kind.fields]
+    if found.runs_experts or all(kind.refusal(found) for kind in kinds):
         raise Http404
     name = f"{suite}-plans.jsonl"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
@@ -336,6 +337,7 @@ def _renamed(problems: FieldErrors) -> FieldErrors:
 def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: Any) -> HttpResponse:
     suites = form.names_offered("suites")
     of_teams = quotas_of_teams(teams=form.teams, suites=suites) if form.teams else []
+    suite_choices = presenters.suite_choices(form)
     context = {
         "form": form,
         "kind": form.kind,
@@ -346,7 +348,8 @@ def _page(request: HttpRequest, *, form: SubmitForm, status: int = 200, **more: 
         "queue": queue_now(),
         "expected": _expected(request, form=form),
         "kept_plans": _kept_plans(request, form=form),
-        "suite_choices": presenters.suite_choices(form),
+        "suite_choices": suite_choices,
+        "suites_of_files": [choice.suite for choice in suite_choices if not choice.suite.runs_experts],
         "strategies": presenters.strategies_offered(form),
         **more,
     }

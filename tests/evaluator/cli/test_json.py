@@ -39,8 +39,9 @@ INVOCATIONS = {
 }
 """A call of each command that prints a table. A new command needs a line here."""
 TYPES = {
-    "suites list": [{"slug": str, "version": str, "tasks": int, "title": str, "digest": str, "idle_tools": list,
-                     "package": str}],
+    "suites list": [
+        {"slug": str, "version": str, "tasks": int, "title": str, "digest": str, "idle_tools": list, "package": str}
+    ],
     "suites show": [{"id": str, "text": str, "gold": dict}],
     "suites sample": [{"id": str, "text": str, "groups": dict}],
     "planners list": [{"name": str, "description": str, "language_model": str, "abilities": list}],
@@ -62,7 +63,7 @@ TYPES = {
     "validity": {"metrics": list, "ranking": dict},
     "regret": {"suite": str, "tasks": list, "summary": dict, "left_out": dict},
     "doctor": {"profile": str, "device": dict, "holds": bool, "experts": list},
-    "check suite": {"suite": str, "package": (dict, type(None)), "holds": bool, "checks": list},
+    "check suite": {"suite": str, "package": type(None), "holds": bool, "checks": list},
     "check expert": {"expert": str, "package": str, "version": str, "digest": str, "holds": bool, "tools": dict},
     "bench execution": {"ratios": dict, "phases": dict},
     "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},

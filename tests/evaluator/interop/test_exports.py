@@ -109,8 +109,17 @@ def test_hugging_face_reads_the_results(reports, tmp_path):
     assert (entry.dataset_id, entry.task_id, entry.value) == ("planarena/toolmini", "toolmini", source.primary.mean)
     assert f"{source.primary.low:.4f} to {source.primary.high:.4f}" in entry.notes
     suite = yaml.safe_load(files["eval.yaml"])
-    assert suite["tasks"][0]["id"] == "toolmini"
-    assert {"name", "description", "evaluation_framework"} <= set(suite)
+    assert suite["tasks"] == [{"id": entry.task_id, "config": "default", "split": "test"}]
+
+
+@pytest.mark.parametrize("kind", EVALUATED)
+def test_the_description_of_a_suite_is_as_hugging_face_specifies_it(reports, tmp_path, kind):
+    files = exported(reports[kind], "hf-eval-results", tmp_path, "--dataset", "planarena/suite")
+    schema = json.loads((SCHEMAS / "eval_yaml.json").read_text())
+    jsonschema.validate(yaml.safe_load(files["eval.yaml"]), schema)
+    wrong = {"name": "x", "description": "y", "evaluation_framework": "inspect-ai", "tasks": [{"id": "z"}]}
+    with pytest.raises(jsonschema.ValidationError, match="field_spec"):
+        jsonschema.validate(wrong, schema)
 
 
 def test_wrong_options_and_files_are_refused_with_a_sentence(reports, tmp_path):

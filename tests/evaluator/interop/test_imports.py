@@ -85,7 +85,7 @@ def test_from_a_log_to_a_paired_comparison(tmp_path):
 def test_an_imported_run_is_submitted_like_a_plans_file(tmp_path):
     file = tmp_path / "imported.json"
     file.write_text(json.dumps(converted("harbor")))
-    assert set(plans_of_file(file)) == set(ANSWERS)
+    assert set(plans_of_file(file)["plans"]) == set(ANSWERS)
     facts = facts_of_import(file)
     assert facts["model_name"] == "scripted/model"
     assert facts["description"].startswith("Imported, plans re-scored here (harbor, scripted 1")

@@ -33,6 +33,14 @@ class StrictJudge(SumJudge):
         return Judgement(score=0.0, indicators={"right": 0.0, "steps": 1.0})
 
 
+class RaisingJudge(SumJudge):
+    """Knows no plan without steps."""
+
+    def __call__(self, **planned) -> Judgement:
+        _ = planned["planned"].plan.plan.steps[0]
+        return super().__call__(**planned)
+
+
 class BoundlessJudge(SumJudge):
     """Counts a negative number of steps."""
 
@@ -62,8 +70,8 @@ def _keyed(task: Task) -> Task:
     """A text of its gold plan is its key, and not in the request."""
     assert task.gold is not None
     (step,) = task.gold.steps
-    gold = replace(task.gold, steps=(replace(step, inputs={"number": f"secret {task.key}"}),))
-    return replace(task, key=f"secret {task.key}", gold=gold)
+    number = str(4711000 + int(task.key))
+    return replace(task, key=number, gold=replace(task.gold, steps=(replace(step, inputs={"number": number}),)))
 
 
 def _misspelt(task: Task) -> Task:
@@ -98,6 +106,7 @@ SUITES = (
     _entry("generous", _plain, judge=GenerousJudge()),
     _entry("fickle", _plain, judge=FickleJudge()),
     _entry("strict", _plain, judge=StrictJudge()),
+    _entry("unprepared", _plain, judge=RaisingJudge()),
     _entry("boundless", _plain, judge=BoundlessJudge()),
     _entry("hashed", _plain, judge=HashedJudge()),
 )

@@ -29,11 +29,12 @@ def failing(slug: str) -> dict[str, Finding]:
     ("slug", "check", "said"),
     [
         ("told", "leakage", "task 1: its request contains a step of its gold plan"),
-        ("keyed", "leakage", "task secret 1: 'secret 1' of its gold plan is in its key"),
+        ("keyed", "leakage", "task 4711001: '4711001' of its gold plan is in its key"),
         ("misspelt", "gold plans", 'task 1: .*Duplicate'),
         ("generous", "floors", "random-valid has 1.000 in right, and the gold plans 1.000"),
         ("fickle", "determinism", "task 1 has another record"),
         ("strict", "gold perfect", "task 1: the gold plan has 0 in right, not 1"),
+        ("unprepared", "can be scored", "IndexError: .*; a judge and a scorer give every plan a verdict"),
         ("boundless", "ranges", "its steps is -1.0; it is from 0 to None"),
         ("hashed", "new process", "the digest of the rules is .* not from the order of sets, time or chance"),
     ],
@@ -41,7 +42,7 @@ def failing(slug: str) -> dict[str, Finding]:
 def test_a_fault_is_found_and_named(slug, check, said):
     found = failing(slug)
     assert check in found
-    assert WITHOUT_METADATA < set(found)
+    assert set(found) > WITHOUT_METADATA
     assert re.search(said, found[check].detail)
 
 
@@ -57,6 +58,6 @@ def test_missing_metadata_are_named():
     assert "write its sections: Motivation" in found["datasheet"].detail
 
 
-@pytest.mark.parametrize("slug", ["toolmini", "lumos-mini"])
+@pytest.mark.parametrize("slug", ["toolmini", "toolmini-abstain"])
 def test_suites_of_this_library_hold(slug):
     assert failing(slug) == {}

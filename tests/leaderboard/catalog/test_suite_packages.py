@@ -1,4 +1,4 @@
-"""Suites of installed packages on a site: registered, evaluated and boarded; name clashes are an error of the command."""
+"""Suites of installed packages on a site: registered, evaluated and boarded; clashes are errors of the command."""
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -46,6 +46,6 @@ def test_a_suite_of_a_package_has_a_board(site, tmp_path, monkeypatch, capsys):
 @pytest.mark.django_db
 def test_the_operator_reads_about_a_clash_and_other_suites_are_registered(site, tmp_path, monkeypatch):
     install(tmp_path, monkeypatch=monkeypatch, name="copycat", module="copycat_two", code=sums_called("toolmini"))
-    with pytest.raises(CommandError, match='copycat 1.0 are left out: PlanArena has a suite "toolmini" too'):
+    with pytest.raises(CommandError, match=r'copycat 1\.0 are left out: PlanArena has a suite "toolmini" too'):
         call_command("register_suites", verbosity=0)
     assert Suite.objects.get(slug="toolmini").title != "Sums"

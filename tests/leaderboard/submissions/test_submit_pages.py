@@ -80,7 +80,7 @@ class TestChecking:
             ("header_value", {"header_name": "X-Key", "header_value": "short"}, "5 characters"),
             ("suites", {"kind": "bundled", "bundled_name": "controlllm/adaptive"}, "does not support"),
             ("suites", {"kind": "hub", "model_id": "a/b", "strategy": "controlllm/adaptive"}, "does not support"),
-            ("suites", {"kind": "plans", "plans_digest": "0" * 64}, "executes plans"),
+            ("suites", {"kind": "plans"}, "executes plans"),
         ],
     )
     def test_what_is_wrong_stands_beside_its_field(self, client, ada, changed, change, sentence):
@@ -223,7 +223,11 @@ class TestSubmitting:
             kind: re.findall(r'name="suites" value="([\w-]+)"', client.get(f"/submit/{kind}/").content.decode())
             for kind in ("endpoint", "plans", "agent")
         }
-        assert offered == {"endpoint": ["judged", "openagi", "turns"], "plans": ["judged"], "agent": ["turns"]}
+        assert offered == {
+            "endpoint": ["judged", "openagi", "turns"],
+            "plans": ["judged", "openagi"],
+            "agent": ["turns"],
+        }
 
 
 def after_the_test(client: Client, page):

@@ -44,6 +44,8 @@ WRITABLE = {
         "name",
     },
     "RewardsInput": {"suite", "plans"},
+    "RegradeInput": {"allow"},
+    "RegradeBoardInput": {"skip"},
     "RunInput": {"text", "planner", "suite", "files", "plan", "after", "keep"},
     "RunFileInput": {"name", "content"},
     "BlindPairInput": {"text", "suite", "files", "keep"},
