@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, F, FloatField, Max, QuerySet
+from django.db.models import Case, Count, F, FloatField, Max, QuerySet, When
 from django.db.models.fields.json import KT
 from django.db.models.functions import MD5, Cast, Concat
 
@@ -29,7 +29,8 @@ class BoardPolicy(StrEnum):
 
 def shown_runs(*, evaluations: QuerySet[Evaluation], metric: str) -> dict[UUID, Runs]:
     """The latest run of each planner, with a summary of all runs of its version, in one query. Of several versions of a
-    planner, the one that finished last is shown.
+    planner, the one that finished last is shown. A regrade has the place of the run whose plans it scores, whenever it
+    was graded.
 
     Args:
         evaluations: those that may be ranked on one board.
@@ -37,11 +38,16 @@ def shown_runs(*, evaluations: QuerySet[Evaluation], metric: str) -> dict[UUID, 
     """
     versions = (
         evaluations.order_by()
+        .annotate(
+            asked=Case(
+                When(submission__is_regrade=True, then=F("submission__rerun_of__finished")), default=F("finished")
+            )
+        )
         .values("submission__planner", "submission__version")
         .annotate(
-            ids=ArrayAgg("pk", order_by=(F("finished").desc(nulls_last=True), F("pk").desc())),
+            ids=ArrayAgg("pk", order_by=(F("asked").desc(nulls_last=True), F("pk").desc())),
             means=ArrayAgg(Cast(KT(f"summary__metrics__{metric}__mean"), FloatField()), default=[]),
-            last=Max("finished"),
+            last=Max("asked"),
             different=Count(MD5(Concat(KT("summary__metrics"), KT("summary__outcomes"))), distinct=True),
         )
         .order_by("submission__planner", F("last").asc(nulls_first=True), "submission__version")

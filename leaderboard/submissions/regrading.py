@@ -174,8 +174,8 @@ def regrade(evaluation: Evaluation, *, by: User | None = None, allowed: Sequence
 
 
 def regrade_board(slug: str, *, by: User | None = None, most: int = MOST_AT_ONCE, skip: Sequence[UUID] = ()) -> Left:
-    """Regrade published evaluations of a suite whose plans no evaluation has under today's conditions, the newest
-    version of each planner first; those of the last runs before older ones.
+    """Regrade published evaluations of a suite whose plans no evaluation has under today's conditions, the latest
+    first. Runs that their planner's owner has repeated under today's rules are left out.
 
     May be repeated until nothing is left, and after an interruption.
 
@@ -214,10 +214,13 @@ def _waiting(suite: Suite) -> QuerySet[Evaluation]:
     # A re-run of the same version under today's rules needs no older plans.
     newer = Evaluation.objects.filter(
         today,
+        Q(season=OuterRef("season")) | Q(season=None),
         state=EvaluationState.COMPLETED,
+        split=OuterRef("split"),
+        submission__is_regrade=False,
         submission__planner=OuterRef("submission__planner"),
         submission__version=OuterRef("submission__version"),
-        season=OuterRef("season"),
+        finished__gt=OuterRef("finished"),
     )
     return asked.exclude(today).exclude(Exists(regrades.exclude(ended_badly))).exclude(Exists(newer))
 

@@ -291,6 +291,26 @@ class TestBoard:
         assert {one.rerun_of for one in regrades} == set(evaluations)
         assert AuditEntry.objects.filter(action="regraded").count() == 3
 
+    def test_a_row_has_the_latest_plans_whatever_was_graded_last(self, judged, monkeypatch):
+        owner = make_user()
+        older = make_clumsy_evaluation(user=owner, name="one planner")
+        later = make_clumsy_evaluation(user=owner, name="one planner", mistakes={})
+        adopt_another_judge(monkeypatch)
+        of_later, of_older = run_again(regrade(later)), run_again(regrade(older))
+        assert of_later.finished < of_older.finished
+        (row,) = latest_snapshot(suite=later.suite).content["rows"]
+        assert row["evaluation"] == str(of_later.pk)
+        assert row["regraded"] is True
+
+    def test_a_run_that_was_repeated_under_todays_rules_is_left_out(self, judged, monkeypatch):
+        owner = make_user()
+        older = make_clumsy_evaluation(user=owner, name="one planner")
+        adopt_another_judge(monkeypatch)
+        make_clumsy_evaluation(user=owner, name="one planner")
+        done = regrade_board("toolmini")
+        assert (list(done.queued), list(done.refused), done.left) == ([], [], 0)
+        assert regrade(older).submission.is_regrade
+
     def test_an_unknown_suite_is_named(self):
         with pytest.raises(NotPossibleError, match="There is no suite nowhere"):
             regrade_board("nowhere")
