@@ -153,13 +153,12 @@ class EvaluatorRunner:
 
     def run_request(self, lease: RunLease, request: "RunRequest") -> "Iterator[Event]":
         from evaluator.core.suites.registry import suite_of
-        from evaluator.episodes.base import SettingError, episode_of
-        from evaluator.episodes.executed import ExecutedPlans, named_profile
+        from evaluator.episodes.base import SettingError
+        from evaluator.episodes.executed import profile_of
         from evaluator.workbench.running import run
 
         try:
-            suite, episode = suite_of(lease.suite), episode_of(lease.suite)
-            profile = (episode.profile if isinstance(episode, ExecutedPlans) else named_profile)(lease.profile)
+            suite, profile = suite_of(lease.suite), profile_of(suite=lease.suite, name=lease.profile)
         except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run requests for {lease.suite}: {error}.") from error
         engine, offered = self._engine(lease, suite=suite, profile=profile), frozenset(profile.experts)

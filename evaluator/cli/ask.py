@@ -145,20 +145,21 @@ def _locally(
 ) -> Iterator[_Run]:  # fmt: skip
     """A run in this process, by the code of workers."""
     from evaluator.cli.chosen_planner import chosen_planner
+    from evaluator.episodes.base import SettingError
+    from evaluator.episodes.executed import profile_of
     from evaluator.execution.engine.opening import open_store
     from evaluator.execution.engine.pool import ExpertPool
     from evaluator.execution.engine.run import Engine
     from evaluator.execution.engine.store import MemoryStore
-    from evaluator.execution.experts.profile import ProfileError, load_profile
     from evaluator.planners.driving import StrategyPlanner
     from evaluator.planners.named import planners_of_requests
     from evaluator.workbench.running import RunRequest, run
 
     chosen = chosen_suite(suite or _largest())
     try:
-        experts = load_profile(profile)
+        experts = profile_of(suite=chosen.slug, name=profile)
         values = {file.name: read_upload(file) for file in files}
-    except (ProfileError, FileRefusedError) as error:
+    except (SettingError, FileRefusedError) as error:
         raise usage_error(error) from None
     bundled = planners_of_requests(chosen.slug)
     if not planner and not bundled:

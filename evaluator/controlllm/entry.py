@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.controlllm.optional_columns import with_optional_columns
+from evaluator.controlllm.soundworld import SLUG as SOUND
 from evaluator.controlllm.toolbench.abstention import SLUG as ABSTAIN
 from evaluator.controlllm.toolbench.abstention import toolmini_abstain_suite
 from evaluator.controlllm.toolbench.judging import ToolJudge, WorldJudge
@@ -39,6 +40,18 @@ def _toolworld() -> "Suite":
 
 def _samples(setting: Setting) -> "SampleSource":
     from evaluator.controlllm.toolbench.world.suite import samples_of
+
+    return samples_of(setting)
+
+
+def _soundworld() -> "Suite":
+    from evaluator.controlllm.soundworld.suite import soundworld_suite
+
+    return soundworld_suite()
+
+
+def _sounds(setting: Setting) -> "SampleSource":
+    from evaluator.controlllm.soundworld.suite import samples_of
 
     return samples_of(setting)
 
@@ -91,6 +104,12 @@ SUITES = (
         regex=_REGEX,
     ),
     _WORLD,
+    Entry(
+        slug=SOUND,
+        build=_soundworld,
+        episode=ExecutedPlans(samples=_sounds, beside_gold=True, extended={"lilliput": "lilliput-sound"}),
+        catalogue=_CATALOGUE,
+    ),
     Entry(
         slug="tool100",
         build=with_optional_columns(tool100_suite),

@@ -8,7 +8,7 @@ from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import Reason
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.hidden import HIDDEN
-from evaluator.episodes.base import Setting, SettingError, identity_of_data
+from evaluator.episodes.base import Setting, SettingError, episode_of, identity_of_data
 from evaluator.episodes.parts import not_run_reasons
 from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import ArbiterName
@@ -130,6 +130,17 @@ class ExecutedPlans:
 def hidden_seed(setting: Setting) -> str | None:
     """The seed on the hidden split, else None: sources of open data refuse one."""
     return setting.hidden_seed if setting.split == HIDDEN else None
+
+
+def profile_of(*, suite: str, name: str) -> "Profile":
+    """The profile with which plans for a suite are executed where one of this name is chosen.
+
+    Raises:
+        SettingError: it cannot be read.
+        LookupError: there is no such suite.
+    """
+    episode = episode_of(suite)
+    return episode.profile(name) if isinstance(episode, ExecutedPlans) else named_profile(name)
 
 
 def named_profile(name: str) -> "Profile":

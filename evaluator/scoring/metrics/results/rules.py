@@ -7,7 +7,6 @@ from typing import Any
 
 from PIL import Image as PillowImage
 
-from evaluator.core.sounds import Sound
 from evaluator.core.values import Boxes, Clip, Labels, Masks, Value
 from evaluator.scoring.metrics import rule_names
 from evaluator.scoring.metrics.results.pictures import (
@@ -21,7 +20,6 @@ from evaluator.scoring.metrics.results.pictures import (
     pose_score,
     segment_score,
 )
-from evaluator.scoring.metrics.results.sounds import dub_score, sound_score, transcript_score
 from evaluator.scoring.metrics.results.texts import answer_score, reading_score
 
 
@@ -66,9 +64,6 @@ RULE_SCORES: Mapping[str, RuleScore] = MappingProxyType(
             RuleScore(rule_names.POSE, _PICTURE, _PICTURE, pose_score),
             RuleScore(rule_names.EDIT, _PICTURE, Clip, edit_score),
             RuleScore(rule_names.READING, str, str, reading_score),
-            RuleScore(rule_names.TRANSCRIPT, str, str, transcript_score),
-            RuleScore(rule_names.SOUND, Sound, Sound, sound_score),
-            RuleScore(rule_names.DUB, Clip, Clip, dub_score),
         )
     }
 )

@@ -13,7 +13,7 @@ from evaluator.miniature.seeds import Split, generator
 from evaluator.miniature.sounds.effects import SoundClass, draw_sound
 from evaluator.miniature.sounds.phonemes import WORDS
 from evaluator.miniature.sounds.speech import spoken, voice_of
-from evaluator.scoring.metrics.results.sounds import word_errors
+from evaluator.scoring.metrics.sounds import word_errors
 
 Experts = Mapping[str, Expert]
 _WORDS = 6

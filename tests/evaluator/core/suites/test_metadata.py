@@ -49,6 +49,7 @@ DESCRIBED = (
     "toolmini",
     "toolmini-abstain",
     "toolworld",
+    "soundworld",
     "lumos-mini",
     "lumos-shop",
     "arc-mini",

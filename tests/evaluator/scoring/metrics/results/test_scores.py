@@ -25,6 +25,7 @@ from evaluator.scoring.metrics.results.pictures import (
 from evaluator.scoring.metrics.results.rules import RULE_SCORES
 from evaluator.scoring.metrics.results.texts import answer_score, is_right, reading_score
 from evaluator.scoring.metrics.rule_names import READING, RULE_NAMES
+from evaluator.scoring.metrics.sounds import SOUND_SCORES
 
 SIZE = (64, 64)
 
@@ -155,7 +156,7 @@ def test_an_edit_counts_the_change_that_was_made() -> None:
 
 
 def test_every_name_has_a_score_that_refuses_other_values() -> None:
-    assert set(RULE_SCORES) == RULE_NAMES
+    assert {*RULE_SCORES, *SOUND_SCORES} == RULE_NAMES
     for rule in RULE_SCORES.values():
         wrong = "text" if rule.output is not str else Labels(())
         with pytest.raises(TypeError, match=rule.name):

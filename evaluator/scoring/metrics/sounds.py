@@ -1,6 +1,8 @@
 """Scores of speech, of sounds, and of clips with sound."""
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +10,8 @@ import numpy.typing as npt
 from evaluator.core.sounds import RATE, Sound
 from evaluator.core.values import FRAME_MILLISECONDS, Clip
 from evaluator.miniature.sounds.spectra import log_mel
+from evaluator.scoring.metrics import rule_names
+from evaluator.scoring.metrics.results.rules import RuleScore
 
 _WORDS = re.compile(r"[a-z0-9']+")
 _MOST_WORDS = 1000
@@ -106,3 +110,16 @@ def _picture_score(output: Clip, reference: Clip) -> float:
     places = np.arange(count)
     one, other = (clip.frames[places.clip(max=len(clip.frames) - 1)] for clip in (output, reference))
     return 1 - min(1.0, 10 * float(np.abs(one.astype(np.int16) - other).mean()) / 255)
+
+
+SOUND_SCORES: Mapping[str, RuleScore] = MappingProxyType(
+    {
+        rule.name: rule
+        for rule in (
+            RuleScore(rule_names.TRANSCRIPT, str, str, transcript_score),
+            RuleScore(rule_names.SOUND, Sound, Sound, sound_score),
+            RuleScore(rule_names.DUB, Clip, Clip, dub_score),
+        )
+    }
+)
+"""By name. Beside the other scores by rules, whose folder is in the digests of suites without sound."""

@@ -9,7 +9,7 @@ from evaluator.core.sounds import RATE, Sound, sound_of
 from evaluator.core.values import FRAME_MILLISECONDS, Clip
 from evaluator.miniature.sounds.music import music_for
 from evaluator.miniature.sounds.speech import Voice, spoken
-from evaluator.scoring.metrics.results.sounds import dub_score, sound_score, transcript_score, word_errors
+from evaluator.scoring.metrics.sounds import dub_score, sound_score, transcript_score, word_errors
 
 SENTENCE = "A red star is on a green background."
 FRAME = FRAME_MILLISECONDS * RATE // 1000

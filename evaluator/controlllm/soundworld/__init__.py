@@ -1,0 +1,3 @@
+"""Requests about sounds of the miniature world, with data and references for execution."""
+
+SLUG = "soundworld"
