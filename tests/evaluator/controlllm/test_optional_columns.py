@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from evaluator.controlllm.benchmarks import decompose_by_rules, measure_decompositions
-from evaluator.controlllm.entry import SUITES
+from evaluator.controlllm.entry import SOUND, SUITES
 from evaluator.controlllm.noted_decomposition import decomposition_in
 from evaluator.controlllm.optional_columns import DEACC
 from evaluator.controlllm.strategies.subtasks import protocol_text, typed_subtasks
@@ -91,11 +91,12 @@ def test_optional_columns_leave_the_digest_of_the_suite_unchanged():
     assert toolmini_suite().digest == SUITE.digest
 
 
-def test_all_suites_of_whole_plans_have_it_and_no_suite_in_turns():
+def test_all_suites_of_whole_plans_with_gold_decompositions_have_it_and_no_suite_in_turns():
     for entry in SUITES:
         if entry.is_available():
             keys = {column.key for column in entry.build().metrics}
-            assert (DEACC.key in keys) == (not entry.whole_plans), entry.slug
+            has_decompositions = not entry.whole_plans and entry.slug != SOUND
+            assert (DEACC.key in keys) == has_decompositions, entry.slug
 
 
 def test_optional_columns_are_neither_ranked_nor_marks():
