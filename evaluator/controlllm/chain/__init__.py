@@ -4,6 +4,7 @@
 - `state`: values by placeholder, the progress of each subtask, and the current plan
 - `corrections`: problems at run time, and the resource expert's corrections of arguments
 - `conversation`: the stages of one request, without models or threads
+- `dialogue`: several requests, each of which may use files and results of earlier ones by name
 - `running`: batches the calls of many chains, and runs their plans with the engine
 - `command`: the command line, and the JSON transcript of a request
 

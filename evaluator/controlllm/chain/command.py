@@ -36,6 +36,10 @@ def chain(
     planner: Annotated[
         str, typer.Option(help="controlllm/greedy, beam, adaptive or exhaustive, with :MODEL for a language model.")
     ] = "controlllm/adaptive",
+    then: Annotated[
+        list[str] | None,
+        typer.Option(help="A further request on the results of earlier ones, by name or as it; may be repeated."),
+    ] = None,
     correct: Annotated[
         bool, typer.Option("--correct/--as-planned", help="Correct arguments at run time, or run the plan unchanged.")
     ] = True,
@@ -63,6 +67,9 @@ def chain(
     Complete means that every part of the request has a result of the wanted kind, from a tool that does it; what no
     tool does is declined, and the response says which tool is missing.
 
+    With --then: a dialogue, which ends with the first request that is not complete. Results of its first request are
+    called result-1-1.png, result-1-2.txt and so on.
+
     Exit code 0 if the request is complete, 1 if a part was declined or failed, 2 for bad usage, 4 if the language
     model failed.
     """
@@ -70,6 +77,15 @@ def chain(
     from evaluator.core.language_model import LanguageModelError
 
     settings = ExecutionSettings(profile=profile, split=split, samples=sample + 1, device=device, store=store)
+    if then:
+        if suite or task:
+            raise usage_error("--then goes with a request, not with --task")
+        texts = [request, *then]
+        _hold_dialogue(
+            texts, files=file or (), planner=planner, settings=settings, correct=correct, results=results,
+            printed=as_json, output=output,
+        )  # fmt: skip
+        return
     if not task:
         if suite:
             raise usage_error("--suite needs --task")
@@ -100,6 +116,50 @@ def chain(
     if not as_json:
         _print(document)
     if not finished.is_complete:
+        raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _hold_dialogue(
+    texts: Sequence[str],
+    *,
+    files: Sequence[str],
+    planner: str,
+    settings: ExecutionSettings,
+    correct: bool,
+    results: Path | None,
+    printed: bool,
+    output: Path | None,
+) -> None:
+    from evaluator.controlllm.chain.dialogue import Dialogue
+    from evaluator.controlllm.chain.requests import read_file, write_results
+    from evaluator.core.language_model import LanguageModelError
+    from evaluator.execution.experts.profile import ProfileError, load_profile
+
+    runner, engine = _runner(planner=planner, suite="", settings=settings)
+    target = results or Path(os.environ.get("PLANARENA_DATA", ".data")) / "chain" / digest(list(texts))[:12]
+    turns: list[dict[str, Any]] = []
+    try:
+        given = list(map(read_file, files))
+        dialogue = Dialogue(runner=runner, engine=engine, profile=load_profile(settings.profile), files=given)
+        for text in texts:
+            asked, finished = dialogue.say(text, correcting=correct)
+            document = transcript(request=asked.request, planner=planner, finished=finished)
+            paths = write_results(results=finished.results, engine=engine, folder=target)
+            turns.append({**document, "files_written": [str(path) for path in paths]})
+            if not finished.is_complete:
+                break
+    except LanguageModelError as error:
+        log.print(f"planarena: {error.failure.message}", style="red", markup=False, highlight=False, soft_wrap=True)
+        raise typer.Exit(ExitCode.INFRASTRUCTURE) from None
+    except (ProfileError, ValueError) as error:
+        raise usage_error(error) from None
+    except OSError as error:
+        raise usage_error(f"{target} cannot be written: {error.strerror}") from None
+    write_json({"version": DIALOGUE_VERSION, "turns": turns}, printed=printed, file=output)
+    if not printed:
+        for document in turns:
+            _print(document)
+    if len(turns) < len(texts) or not turns[-1]["complete"]:
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
@@ -154,7 +214,7 @@ def _print(document: dict[str, Any]) -> None:
         out.print(path, highlight=False, markup=False, soft_wrap=True)
 
 
-VERSION = "chain/1"
+VERSION, DIALOGUE_VERSION = "chain/1", "chain-dialogue/1"
 
 
 def transcript(*, request: "PlannerRequest", planner: str, finished: "Finished") -> dict[str, Any]:

@@ -48,8 +48,9 @@ from evaluator.execution.engine.jobs import StepFailure
 from evaluator.execution.engine.store import ending_of
 
 
-def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str, Entry]:
-    """The results of subtasks by file name: `result-1-image.png`, ..."""
+def results_of(*, progress: Sequence[Progress], state: StateMemory, turn: int = 0) -> dict[str, Entry]:
+    """The results of subtasks by file name: `result-1-image.png`, or `result-2-1.png` in the second turn of a
+    dialogue."""
     entries = [
         entry
         for subtask in progress
@@ -58,7 +59,7 @@ def results_of(*, progress: Sequence[Progress], state: StateMemory) -> dict[str,
         if (entry := state.get(reference)) is not None
     ]
     return {
-        f"result-{number}-{entry.type}{ending_of(entry.artefact.media_type)}": entry
+        f"result-{f'{turn}-{number}' if turn else f'{number}-{entry.type}'}{ending_of(entry.artefact.media_type)}": entry
         for number, entry in enumerate(entries, start=1)
     }
 
@@ -228,6 +229,7 @@ def hold(
     given: Sequence[Entry],
     correcting: bool = True,
     declining: bool = True,
+    turn: int = 0,
 ) -> ChainConversation:
     """The conversation about one request.
 
@@ -237,6 +239,7 @@ def hold(
         given: the values of its files.
         correcting: False runs the plan once, unchanged.
         declining: False lets likeness find a tool for any sentence, and does not check that every part was done.
+        turn: number of the request in a dialogue, for the names of its results; 0: it is a request of its own.
     """
     staged: Staged = yield from strategy.stages(request, by_demand=declining)
     execution = _Execution(
@@ -245,7 +248,7 @@ def hold(
     )  # fmt: skip
     yield from execution.run()
     progress, state = execution.progress, execution.state
-    results = results_of(progress=progress, state=state)
+    results = results_of(progress=progress, state=state, turn=turn)
     calls = [action.call() for place, action in actions_of(progress) if progress[place.subtask].outcome is Outcome.MADE]
     values: dict[str, JsonValue] = {name: f"{entry.in_words()} ({entry.type})" for name, entry in results.items()}
     undone = undone_by(staged, request=request, progress=progress) if declining and not strategy.by_rules else ()

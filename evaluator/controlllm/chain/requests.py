@@ -136,8 +136,14 @@ def _type_of(value: Value) -> ResourceType:
     return next((kind for cls, kind in kinds.items() if isinstance(value, cls)), ResourceType.IMAGE)
 
 
-def plain_request(*, text: str, files: Sequence[GivenFile], profile: Profile) -> ChainRequest:
+def plain_request(*, text: str, files: Sequence[GivenFile], profile: Profile, turn: int = 0) -> ChainRequest:
     """A request that offers the tools for which the profile has experts.
+
+    Args:
+        text: its words.
+        files: its files.
+        profile: the experts.
+        turn: its number in a dialogue; 0: it is a request of its own.
 
     Raises:
         ValueError: the request is empty, two files have the same name, or it names a file that is not given.
@@ -157,7 +163,7 @@ def plain_request(*, text: str, files: Sequence[GivenFile], profile: Profile) ->
         expects=Expected(type=None),
         tools=list(offered_tools(CONTROLLLM.restricted_to(frozenset(profile.experts)))),
     )
-    return ChainRequest(request=request, files={file.name: file.value for file in files})
+    return ChainRequest(request=request, files={file.name: file.value for file in files}, turn=turn)
 
 
 def request_of_task(*, prepared: Prepared, key: str, sample: int) -> ChainRequest:

@@ -35,6 +35,8 @@ class ChainRequest:
     """By name, the keys of `request.task.resources`."""
     sample: int = 0
     """Part of the seeds of experts that use random numbers."""
+    turn: int = 0
+    """Number of the request in a dialogue; 0: it is a request of its own."""
 
 
 @dataclass(slots=True)
@@ -111,8 +113,9 @@ class ChainRunner:
             for name, value in request.files.items()
         ]
         conversation = hold(
-            strategy=self._strategy, request=request.request, given=given, correcting=correcting, declining=declining
-        )
+            strategy=self._strategy, request=request.request, given=given, correcting=correcting, declining=declining,
+            turn=request.turn,
+        )  # fmt: skip
         return _Chain(conversation=conversation, resources=resources, sample=request.sample)
 
     def _answer(self, chains: Sequence[_Chain]) -> None:

@@ -127,6 +127,10 @@ _ELSEWHERE = _words(
     rf"(in|into|to|from) (\w+ )?({'|'.join(_AWAY['languages'])})",
 )
 """Results and places that no tool makes or reaches."""
+_LATER = _words(*_AWAY["times"])
+_PROPERTY = _words(*_DATA["phrases"]["properties"])
+_AS_IF = re.compile(r",?\s+as (?:if|though)\b.*", re.IGNORECASE)
+"""A comparison, which asks for nothing and says nothing about the picture."""
 _ALOUD = _pattern("aloud")
 _NOT_SEEN, _NOT_OF_CLIPS, _NOT_HEARD = (_words(*_DATA["unseen"][kind]) for kind in ("picture", "clip", "sound"))
 """What cannot be read from a picture, a clip or a sound."""
@@ -158,6 +162,12 @@ _JOIN = re.compile(
     r"(?:then |also |please |afterwards |finally |so )*|,\s+(?:so |please )*|(?<!\s)\s+so\s+",
     re.IGNORECASE,
 )
+_TWO_PICTURES = re.compile(
+    r"\bthe image (?:and|with|into|by|for) the image\b"
+    r"|\bthe image\b.*\b(?:with|by|for|on|onto|to|into|over) (?:the |a )?(?:\w+ ){1,2}(?:of|in|from) the image\b",
+    re.IGNORECASE,
+)
+"""An order to make one picture of two."""
 _DRAWS_IT = _pattern("draws_it")
 _MOST_TARGETS = 4
 _LONGEST = 500
@@ -256,12 +266,15 @@ def demand_of(said: str, *, kinds: Collection[ResourceType], tools: Sequence[Too
         tools: the offered tools.
         quotes: whether it has a quotation, or the text of an earlier one.
     """
-    said = said[:_LONGEST]
+    said = _AS_IF.sub("", said[:_LONGEST])
     if is_remark(said):
         return Demand()
     away = _ELSEWHERE.search(said)
     if away is not None:
         return Demand(lacks=f'no tool does this part: "{away[0]}"')
+    later = _LATER.search(said)
+    if later is not None and not said.rstrip(' "').endswith("?") and not _WEATHER.search(said):
+        return Demand(lacks=f'tools run at once: "{later[0]}"')
     doers, what = _doers(said, kinds=set(kinds), quotes=quotes)
     if not doers:
         return Demand(lacks=what) if what else Demand()
@@ -483,12 +496,12 @@ def _of_verb(
     doers: tuple[str, ...], *, verb: str, whole: str, kinds: set[ResourceType], quotes: bool
 ) -> tuple[tuple[str, ...], str]:
     """The tools of a verb, where its object makes another one of it."""
-    if "image_inpainting" in doers:
-        if _WHOLE_FILE.match(verb):
-            return (), "no tool deletes files"
-        kept = _NOT_REMOVED.search(verb)
-        if kept is not None:
-            return (), f'no tool removes this: "{kept[0]}"'
+    if "image_inpainting" in doers and _WHOLE_FILE.match(verb):
+        return (), "no tool deletes files"
+    if {"image_inpainting", "mask_image"} & {*doers} and (kept := _NOT_REMOVED.search(verb)) is not None:
+        return (), f'no tool removes this: "{kept[0]}"'
+    if {"image_cropping", "text_image_editing"} & {*doers} and (changed := _object_property(verb)):
+        return (), f'no tool changes this: "{changed}"'
     if "image_cropping" in doers and re.match("crop", verb, re.IGNORECASE):
         follows = re.search(r"\b(?:along|outline|contour|mask|silhouette)\b", whole, re.IGNORECASE)
         return (("mask_image",) if follows else doers), ""
@@ -517,7 +530,7 @@ def _of_verb(
     if doers == ("summarization",) and kinds & {_IMAGE, _VIDEO} and not quotes:
         tells = re.match(r"(?:summ?ari[sz]e|sum|recap|digest)\b", verb, re.IGNORECASE)
         return (_CAPTIONS, "") if tells else ((), "no tool shortens a picture or a clip")
-    if doers == _EDITORS and re.search(r"\bthe image (?:and|with|into|by|for) the image\b", whole):
+    if doers == _EDITORS and _TWO_PICTURES.search(whole):
         return (), "no tool makes one picture of two"
     if doers == _EDITORS:
         return (_EDITORS if _IMAGE in kinds else ("text_image_editing",)), ""
@@ -526,6 +539,14 @@ def _of_verb(
     if doers[0] == text_tools.READER:
         return ((text_tools.READER,) if _AUDIO not in kinds else ("speech_to_text",)), ""
     return doers, ""
+
+
+def _object_property(verb: str) -> str:
+    """The property of a file that an order is about: "Reduce the quality of the image"; empty if it is about none."""
+    about = re.match(r"\w+ (?:the |its |this |my )?(?:\w+ )?(?=\w)", verb)
+    found = _PROPERTY.search(verb)
+    of_file = re.search(r"\bof (?:the )?(?:image|picture|photo|video|clip|file|audio)\b|\bits\b", verb)
+    return found[0] if about and found is not None and of_file is not None and found.start() <= about.end() else ""
 
 
 def _noun(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[str, ...], str]:

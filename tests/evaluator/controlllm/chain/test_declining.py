@@ -22,7 +22,6 @@ def requests_of(name):
 
 REQUESTS = requests_of("requests")
 CALIBRATION = requests_of("calibration")
-UNSEEN = requests_of("unseen")
 MINIATURE = frozenset(load_profile("lilliput").experts)
 ALL_TOOLS = frozenset(CONTROLLLM.tools)
 KINDS = {"png": "image", "jpg": "image", "mp4": "video", "wav": "audio"}
@@ -70,10 +69,12 @@ def test_what_no_tool_does_is_declined(requests):
     assert share_declined(requests["cannot"]) >= 0.98
 
 
-def test_requests_that_the_rules_were_not_calibrated_on_are_read_as_documented():
-    assert len(UNSEEN["can"]) == len(UNSEEN["cannot"]) == 60
-    assert share_declined(UNSEEN["can"]) <= 3 / 60
-    assert share_declined(UNSEEN["cannot"]) >= 55 / 60
+@pytest.mark.parametrize(("name", "can", "cannot"), [("unseen", 0, 60), ("fresh", 2, 40), ("later", 1, 40)])
+def test_requests_that_were_written_after_the_rules_are_read_as_documented(name, can, cannot):
+    requests = requests_of(name)
+    assert len(requests["can"]) == len(requests["cannot"]) >= 40
+    assert sum(is_declined(planned(words)) for words in requests["can"]) <= can
+    assert sum(is_declined(planned(words)) for words in requests["cannot"]) >= cannot
 
 
 def test_what_only_other_tools_do_is_declined_without_them():
