@@ -11,6 +11,7 @@ from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import ActionProblem
 from evaluator.episodes.base import Setting
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, ToolFault
+from evaluator.lumos.exact_tools import several_results
 from evaluator.lumos.retrieval.environment import ANSWER, UnboundError, bound
 from evaluator.replies.turns.binding import Parameter
 
@@ -114,9 +115,8 @@ class Answering:
     def _prepared(self, call: Call) -> "ExpertCall | Refused | ToolFault":
         from evaluator.episodes.turns.expert_tools import ExpertCall
 
-        if call.outputs != 1:
-            message = f"{call.tool} has one result, and the action names {call.outputs}."
-            return Refused(ActionProblem.BAD_ARGUMENTS, message)
+        if (refused := several_results(call)) is not None:
+            return refused
         first = Parameter("image" if call.tool == LOOK else "context")
         try:
             arguments = bound(call, parameters=(first, _QUESTION))

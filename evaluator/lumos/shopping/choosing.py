@@ -1,7 +1,7 @@
-"""`FeatureRetrieve` and `Pick`: what of an item fits a request, and which item fits best.
+"""`FeatureRetrieve` and `Pick`: the features of an item that a request asks for, and the item that fits it best.
 
-LUMOS's tools ask a reader network (`dpr-reader-multiset-base`). These compare words, so that a result is exact and the
-same everywhere.
+LUMOS uses a reader network for both (`dpr-reader-multiset-base`). Here they compare words, which is exact on every
+machine.
 
 Lines of `FeatureRetrieve` have the form `W085: stackable, green, small, 60 coins`.
 """

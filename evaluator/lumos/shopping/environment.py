@@ -1,13 +1,14 @@
-"""The four tools of the shop, and the score of a purchase."""
+"""LUMOS's four tools on WebShop, and the score of a purchase."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
 from evaluator.core import canonical_json
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.base import Task
 from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
+from evaluator.lumos.exact_tools import ExactTools, several_results
 from evaluator.lumos.mini.draws import VERSION, Source
 from evaluator.lumos.mini.groups import CLICK, SEARCH
 from evaluator.lumos.mini.shop import PageError, address_of, run_click, run_search, score_purchase, shop
@@ -17,7 +18,6 @@ from evaluator.lumos.tasks import TurnTask
 from evaluator.replies.turns.binding import Parameter
 
 if TYPE_CHECKING:
-    from evaluator.core.records import Reason
     from evaluator.lumos.mini.shop import Shop
 
 FEATURES, PICK = "FeatureRetrieve", "Pick"
@@ -26,7 +26,7 @@ _RULES = 1
 """Version of results and scores; increase it when the same action or answer may yield a different one."""
 
 
-class ShopEnvironment:
+class ShopEnvironment(ExactTools):
     """Exact tools without state: a page is determined by its address."""
 
     def __init__(self, source: Source) -> None:
@@ -41,30 +41,17 @@ class ShopEnvironment:
     def digest(self) -> str:
         return canonical_json.digest({"environment": "shop", "rules": _RULES, "draws": VERSION})
 
-    def not_run(self, suite: Suite) -> "Mapping[str, tuple[Reason, str]]":
-        """See `Environment`: every task can run."""
-        del suite
-        return {}
-
-    def scope(self, task: Task) -> str:
-        assert isinstance(task, TurnTask)
-        return task.scope
-
-    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        return [self._run(call) for call in calls]
-
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """See `Environment`: WebShop's reward of what was bought; solved if it is 1."""
         del transcript
         assert isinstance(task, TurnTask)
         return score_purchase(task=task, answer=answer, source=self._source)
 
-    def _run(self, call: Call) -> Outcome:
+    def run_one(self, call: Call) -> Outcome:
         if call.tool not in self._tools:
             return Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool[:100]!r}.")
-        if call.outputs != 1:
-            message = f"{call.tool} has one result, and the action names {call.outputs}."
-            return Refused(ActionProblem.BAD_ARGUMENTS, message)
+        if (refused := several_results(call)) is not None:
+            return refused
         try:
             return self._tools[call.tool](call)
         except (UnboundError, ChoiceError, PageError) as error:

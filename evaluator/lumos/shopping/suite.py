@@ -19,7 +19,7 @@ SLUG = "lumos-shop"
 VERSION = "1"
 TASKS = 60
 FIRST = 600
-"""Number of the first request: its shops are none of `lumos-mini`."""
+"""Number of the first request, beyond those of `lumos-mini`, whose shops are others."""
 _TEXT = ResourceType.TEXT
 
 

@@ -34,21 +34,21 @@ import json
 import re
 from bisect import bisect_right, insort
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evaluator.core import canonical_json
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.base import Task
 from evaluator.core.transcripts import ActionProblem, Transcript
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
+from evaluator.lumos.exact_tools import ExactTools, several_results
 from evaluator.lumos.sql.outcome import Cell, Failure, Reason, Result
 from evaluator.lumos.tasks import TurnTask
 
 if TYPE_CHECKING:
-    from evaluator.core.records import Reason as NotRunReason
     from evaluator.lumos.sql.running import Runner
 
 
@@ -169,8 +169,8 @@ class _UnfitError(ValueError):
     """A result cannot replace its reference; the message says why."""
 
 
-class SqlEnvironment:
-    """The databases, opened on the first statement. Results are cached across episodes."""
+class SqlEnvironment(ExactTools):
+    """The databases, each the scope of its tasks, opened on the first statement. Results are cached across episodes."""
 
     def __init__(self, open_runner: "Callable[[], Runner]", *, data: str) -> None:
         """Args:
@@ -186,19 +186,6 @@ class SqlEnvironment:
     def digest(self) -> str:
         return canonical_json.digest({"environment": "sql", "version": _VERSION, "data": self._data})
 
-    def not_run(self, suite: Suite) -> "Mapping[str, tuple[NotRunReason, str]]":
-        """See `Environment`: every task can run."""
-        del suite
-        return {}
-
-    def scope(self, task: Task) -> str:
-        """See `Environment`: the database."""
-        assert isinstance(task, TurnTask)
-        return task.scope
-
-    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        return [self._run(call) for call in calls]
-
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """InterCode's reward of the last result; solved if it is 1."""
         del transcript
@@ -212,13 +199,11 @@ class SqlEnvironment:
             expected=text_of(gold) if isinstance(gold, Result) else None,
         )  # fmt: skip
 
-    def _run(self, call: Call) -> Outcome:
+    def run_one(self, call: Call) -> Outcome:
         if call.tool != TOOL:
             return Refused(ActionProblem.UNKNOWN_TOOL, f"There is no tool {call.tool!r}; there is {TOOL}.")
-        if call.outputs != 1:
-            return Refused(
-                ActionProblem.BAD_ARGUMENTS, f"A statement has one result, and the action names {call.outputs}."
-            )
+        if (refused := several_results(call, what="A statement")) is not None:
+            return refused
         try:
             statement = substituted(call)
         except _UnfitError as error:

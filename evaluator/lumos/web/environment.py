@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from evaluator.core import canonical_json
-from evaluator.core.records import Reason
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.base import Task
 from evaluator.core.tools.types import Catalogue, ResourceType, Tool
 from evaluator.core.transcripts import ActionProblem, ActionRun, Transcript
 from evaluator.episodes.turns.environment import Call, Made, Outcome, Refused, TurnScore
+from evaluator.lumos.exact_tools import ExactTools, several_results
 from evaluator.lumos.tasks import TurnTask
 from evaluator.lumos.web.steps import OPERATIONS, Step, Walk
 from evaluator.replies.turns.actions import read_actions
@@ -47,7 +47,7 @@ _TOOLS = (
 TOOLS = Catalogue(name="lumos-web", tools=MappingProxyType({tool.name: tool for tool in _TOOLS}))
 
 
-class WalkEnvironment:
+class WalkEnvironment(ExactTools):
     """The recorded walks of a file."""
 
     def __init__(self, *, walks: Mapping[str, Walk], data: str) -> None:
@@ -59,18 +59,6 @@ class WalkEnvironment:
 
     def digest(self) -> str:
         return canonical_json.digest({"environment": "walks", "rules": _RULES, "data": self._data})
-
-    def not_run(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-        """See `Environment`: every task runs."""
-        del suite
-        return {}
-
-    def scope(self, task: Task) -> str:
-        assert isinstance(task, TurnTask)
-        return task.scope
-
-    def run(self, calls: Sequence[Call]) -> Sequence[Outcome]:
-        return [self._run(call) for call in calls]
 
     def score(self, *, task: Task, answer: str | None, transcript: Transcript) -> TurnScore:
         """See `Environment`: the share of correctly predicted steps, by the first action of each step."""
@@ -88,10 +76,9 @@ class WalkEnvironment:
         recorded = "\n".join(step.recorded for step in steps)
         return TurnScore(score=whole, indicators=indicators, expected=recorded)
 
-    def _run(self, call: Call) -> Outcome:
-        if call.outputs != 1:
-            message = f"{call.tool} has one result, and the action names {call.outputs}."
-            return Refused(ActionProblem.BAD_ARGUMENTS, message)
+    def run_one(self, call: Call) -> Outcome:
+        if (refused := several_results(call)) is not None:
+            return refused
         steps = self._walks[call.scope].steps
         if call.tool == OPEN:
             return Made((_page(steps, place=0),))
