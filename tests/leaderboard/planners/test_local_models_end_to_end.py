@@ -1,13 +1,16 @@
 """Hub models and uploaded checkpoints from the API through a real worker to the results; only the hub is fake."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
 from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.core.suites.registry import suite_of
-from evaluator.execution.engine.store import LocalStore
+from evaluator.execution.engine.store import LocalStore, MemoryStore
 from evaluator.planners.language_models.shipped import shipped_folder
 from gpu_jobs.checkpoints import CheckpointCache
 from gpu_jobs.client import ApiClient
@@ -19,6 +22,7 @@ from leaderboard.evaluations.models import Attempt
 from leaderboard.people.services import create_token
 from tests.evaluator.execution.experts.hub_server import serving
 from tests.fakes.checkpoints import zipped_folder
+from tests.fakes.tiny_models import released_llama
 from tests.leaderboard.factories import make_user
 from tests.leaderboard.planning import REAL
 from tests.leaderboard.queue.working import work_through
@@ -103,3 +107,31 @@ def test_what_is_shipped_scores_the_same_uploaded_and_from_a_hub(url, people, op
     board = {row["planner"]: row["strategy"] for row in latest_snapshot(suite=openagi).content["rows"]}
     assert board == {"bundled": f"{STRATEGY}:{SHIPPED}", "uploaded": STRATEGY, "fetched": STRATEGY}
     assert not list((tmp_path / "checkpoints").iterdir())
+
+
+def test_a_model_tuned_by_lumos_train_is_submitted_as_it_is_and_gets_a_row(url, people, tmp_path, settings):
+    settings.EVALUATOR = REAL
+    register_suite(suite_of("lumos-mini"))
+    suite = Suite.objects.get(slug="lumos-mini", current=True)
+    Task.objects.filter(suite=suite, position__gte=3).delete()
+    tiny = released_llama(tmp_path / "Llama-2-tiny", texts=["Subgoal 1: add the numbers."], template=True)
+    chat = [{"role": "user", "content": "Add 1 and 2."}, {"role": "assistant", "content": "Subgoal 1: add."}]
+    data = tmp_path / "train_annot.jsonl"
+    data.write_text("".join(json.dumps({"dataset": "gsm8k", "id": n, "messages": chat}) + "\n" for n in range(4)))
+    words = ["lumos", "train", "plan_iterative", "--model", tiny, "--data", data, "--steps", 2, "--batch", 2]
+    trained = CliRunner().invoke(app, [*map(str, words), "--out", str(tmp_path / "trained")])
+    assert trained.exit_code == 0, trained.output
+    file = tmp_path / "trained.zip"
+    file.write_bytes(zipped_folder(tmp_path / "trained"))
+    planner = PlannerEntry.checkpoint(people.upload_checkpoint(file), name="tuned", strategy="lumos/iterative")
+    made = people.submit(NewSubmission(planner=planner, suites=["lumos-mini"]), key="tuned")
+    cache = CheckpointCache(client=ApiClient(url=url, token=settings.WORKER_TOKEN), folder=tmp_path / "checkpoints")
+    work_through(url, runner=EvaluatorRunner(store=MemoryStore(), device="cpu", checkpoints=cache))
+    cache.close()
+    ended = people.evaluation(made.evaluations[0].id)
+    assert ended.state == "completed", ended.reason_text
+    # A model of two steps answers nothing that can be read; it was loaded, asked and scored on every task.
+    assert {row.outcome for row in people.results(made.evaluations[0].id)} <= {"scored", "planner_fault"}
+    (row,) = latest_snapshot(suite=suite).content["rows"]
+    assert (row["planner"], row["strategy"]) == ("tuned", "lumos/iterative")
+    assert row["usage"]["completion_tokens"] > 0
