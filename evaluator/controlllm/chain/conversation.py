@@ -59,8 +59,9 @@ def results_of(*, progress: Sequence[Progress], state: StateMemory, turn: int = 
         if (entry := state.get(reference)) is not None
     ]
     return {
-        f"result-{f'{turn}-{number}' if turn else f'{number}-{entry.type}'}{ending_of(entry.artefact.media_type)}": entry
+        f"result-{name}{ending_of(entry.artefact.media_type)}": entry
         for number, entry in enumerate(entries, start=1)
+        if (name := f"{turn}-{number}" if turn else f"{number}-{entry.type}")
     }
 
 
