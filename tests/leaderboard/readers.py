@@ -93,7 +93,7 @@ def things_of(evaluation: Evaluation, **others: Any) -> dict[str, Any]:
     suite = evaluation.suite.slug
     snapshot = Snapshot.objects.filter(suite__slug=suite).order_by("-number").first()
     return {
-        **dict.fromkeys(("job", "rewards_job", "pending_job", "run"), UUID(int=1)),
+        **dict.fromkeys(("job", "rewards_job", "pending_job", "run", "pair"), UUID(int=1)),
         "team": "lab", "username": "owner", "season": "1", "chapter": "api", "task": "0", "metric": "vit", "cursor": "",
         "suite": suite, "number": snapshot.number if snapshot else 1, "evaluation": evaluation.pk,
         "submission": evaluation.submission_id, "planner_id": evaluation.submission.planner_id, **others,

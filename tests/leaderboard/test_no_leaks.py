@@ -103,7 +103,7 @@ def complete(submission: Submission, *, score: float) -> None:
 def things(evaluation: Evaluation) -> dict[str, Any]:
     """What addresses are made of, for one evaluation."""
     ids = ("attempt", "token_id", "personal_token", "worker_token", "webhook", "ticket", "job", "rewards_job", "run",
-           "pending_job")  # fmt: skip
+           "pair", "pending_job")  # fmt: skip
     return {
         **things_of(evaluation), **dict.fromkeys(ids, NOBODY), "season": "season", "name": "planner_server.py",
         "member": "owner", "invited": "owner", "key": "0", "extension": "csv", "uidb36": "a",
