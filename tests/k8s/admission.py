@@ -27,7 +27,12 @@ def crds() -> Json:
 def is_custom(item: Json) -> bool:
     """Whether a manifest is of a kind that Kubernetes itself does not have."""
     group = item["apiVersion"].rpartition("/")[0]
-    return group in {"gateway.networking.k8s.io", "keda.sh", "kueue.x-k8s.io", "monitoring.coreos.com"}
+    return group.endswith("cnpg.io") or group in {
+        "gateway.networking.k8s.io",
+        "keda.sh",
+        "kueue.x-k8s.io",
+        "monitoring.coreos.com",
+    }
 
 
 def check(item: Json, *, version: str) -> None:
