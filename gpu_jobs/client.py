@@ -47,7 +47,6 @@ from gpu_jobs.contract import (
     ResultsRequest,
     RunEvents,
     RunLease,
-    RunReturned,
     SecretHeader,
     Seed,
     Session,
@@ -331,7 +330,7 @@ class ApiClient:
 
     def return_run(self, *, lease: RunLease, how: GivenUp, reason: str, patience: float | None = None) -> None:
         """Return a run that was not finished."""
-        body = RunReturned(how=how, reason=_storable(reason))
+        body = FailRequest(how=how, reason=_storable(reason))
         self._run_call(lease, "POST", "return/", body=body, patience=patience)
 
     def doctor_report(self, report: DoctorReport) -> DoctorReportTaken:

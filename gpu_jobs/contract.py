@@ -371,7 +371,7 @@ class GivenUp(StrEnum):
 
 
 class FailRequest(Message):
-    """Why a worker ends an attempt."""
+    """Why a worker ends an attempt, or returns a run of the workbench."""
 
     how: GivenUp = GivenUp.FAILED
     reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
@@ -585,6 +585,16 @@ class RunFile(Message):
     """Media type of an artefact that an earlier run made; empty for an upload."""
 
 
+class RunMark(Message):
+    """What somebody marked in a picture of a run (`evaluator.workbench.pointing`)."""
+
+    type: str
+    """`point`, `box` or `stroke`."""
+    picture: str
+    at: tuple[tuple[int, int], ...]
+    """Columns and rows, in pixels of the picture as it was given."""
+
+
 class RunLease(Message):
     """A run of the workbench that a worker holds until it has sent the last event or stops sending any."""
 
@@ -600,6 +610,7 @@ class RunLease(Message):
     profile: str
     request: str
     files: tuple[RunFile, ...] = ()
+    marks: tuple[RunMark, ...] = ()
     history: tuple[dict[str, JsonValue], ...] = ()
     """Earlier requests of the dialogue with what was answered."""
     planner: Annotated[LeasedPlanner, Field(discriminator="kind")] | None = None
@@ -617,13 +628,6 @@ class RunEvents(Message):
     first: Annotated[int, Field(ge=0, le=10_000)] = 0
     """Number of the first of `events`, from 0."""
     events: Annotated[tuple[dict[str, JsonValue], ...], Field(max_length=MOST_EVENTS_PER_CALL)] = ()
-
-
-class RunReturned(Message):
-    """Why a worker returns a run."""
-
-    how: GivenUp = GivenUp.FAILED
-    reason: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 
 
 _Name = Annotated[str, StringConstraints(min_length=1, max_length=120, pattern=r"^[^\x00-\x1f]+$")]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from gpu_jobs.client import ApiClient, AttemptOverError, RefusedError, UnreachableError
-from gpu_jobs.contract import Lease, Phase
+from gpu_jobs.client import AttemptOverError, RefusedError, UnreachableError
+from gpu_jobs.contract import Phase
 from gpu_jobs.exits import Exit
 from gpu_jobs.tracing import spans
 
@@ -73,22 +73,23 @@ class CurrentPhase:
 
 
 class Heartbeats:
-    """Sends heartbeats in the background, and learns from them when the attempt has ended."""
+    """Sends heartbeats in the background, and learns from them when the attempt, or a run of the workbench, has
+    ended."""
 
     def __init__(
-        self, *, client: ApiClient, lease: Lease, phase: CurrentPhase, interrupt: Callable[[], None] | None = None
+        self, *, beat: Callable[[], object], seconds: float, name: str, interrupt: Callable[[], None] | None = None
     ) -> None:
         """Args:
-        client: the API.
-        lease: of the attempt.
-        phase: the current phase.
+        beat: sends one.
+        seconds: between two.
+        name: of the attempt, for the log.
         interrupt: called repeatedly after the attempt has ended, until the worker leaves it.
         """
         self.over: AttemptOverError | None = None
         """Set when the attempt has ended."""
-        self._client = client
-        self._lease = lease
-        self._phase = phase
+        self._beat = beat
+        self._seconds = seconds
+        self._name = name
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._must_let_go = False
@@ -122,18 +123,18 @@ class Heartbeats:
 
     def _run(self) -> None:
         while True:
-            self._wake.wait(self._lease.heartbeat_seconds)
+            self._wake.wait(self._seconds)
             self._wake.clear()
             if self._stopping.is_set():
                 return
             try:
-                self._client.heartbeat(self._lease, phase=self._phase.now)
+                self._beat()
             except AttemptOverError as error:
                 self.over = error
                 break
             except (UnreachableError, RefusedError) as error:
                 # The next one may arrive; if none does, the lease expires.
-                logger.warning("heartbeat failed: %s", error)
+                logger.warning("a heartbeat of %s failed: %s", self._name, error)
         while not self._must_let_go:
             if self._interrupt is not None:
                 self._interrupt()
@@ -143,5 +144,5 @@ class Heartbeats:
                 return
         os.kill(os.getpid(), signal.SIGUSR1)
         if not self._stopping.wait(_LET_GO_SECONDS):
-            logger.error("exiting: attempt %s has ended, but this process has not left it", self._lease.attempt)
+            logger.error("exiting: %s has ended, but this process has not left it", self._name)
             os._exit(Exit.TERMINATED)

@@ -343,7 +343,12 @@ class Worker:
         self._runner.phase.begin()
         interrupt = _interrupt_main_thread if self._handles_signals else None
         with (
-            Heartbeats(client=self._client, lease=lease, phase=self._runner.phase, interrupt=interrupt) as heartbeats,
+            Heartbeats(
+                beat=lambda: self._client.heartbeat(lease, phase=self._runner.phase.now),
+                seconds=lease.heartbeat_seconds,
+                name=f"attempt {lease.attempt}",
+                interrupt=interrupt,
+            ) as heartbeats,
             Delivery(
                 client=self._client,
                 lease=lease,

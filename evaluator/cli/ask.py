@@ -28,6 +28,7 @@ from evaluator.core.suites.registry import executed_suites, suite_of
 from evaluator.core.values import PICTURES, Artefact, MediaType, Value, decode
 from evaluator.workbench.events import Ending
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
+from evaluator.workbench.pointing import Mark, MarkError, MarkKind, placed
 from evaluator.workbench.saving import Fetch, files_of_run
 from evaluator.workbench.tree import ENDINGS, RunTree, StepState, TreeStep, Values
 
@@ -57,6 +58,16 @@ def ask(
     files: Annotated[
         list[str] | None,
         typer.Option("--file", metavar="FILE", help="A file of the request: PATH or NAME=PATH; may be repeated."),
+    ] = None,
+    points: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--point", metavar="NAME:X,Y", help="A point in a picture, in pixels, as point-1; may be repeated."
+        ),
+    ] = None,
+    boxes: Annotated[
+        list[str] | None,
+        typer.Option("--box", metavar="NAME:X,Y,X,Y", help="Two corners in a picture, as box-1; may be repeated."),
     ] = None,
     planner: Annotated[
         str,
@@ -99,12 +110,15 @@ def ask(
     plan that can run, 4 if the planner, an expert or the site could not be reached or the run was cancelled.
     """
     given = [_upload(text) for text in files or ()]
+    marks = [
+        *(_mark(MarkKind.POINT, text) for text in points or ()), *(_mark(MarkKind.BOX, text) for text in boxes or ())
+    ]  # fmt: skip
     with exit_codes():
         opening = (
-            _locally(request, files=given, planner=planner, suite=suite, profile=profile, store=store, device=device,
-                     timeout=timeout)
+            _locally(request, files=given, marks=marks, planner=planner, suite=suite, profile=profile, store=store,
+                     device=device, timeout=timeout)
             if site == LOCAL
-            else _on_site(request, files=given, planner=planner, suite=suite, url=site, patience=patience)
+            else _on_site(request, files=given, marks=marks, planner=planner, suite=suite, url=site, patience=patience)
         )  # fmt: skip
         tree, events = RunTree(request=request, values=lambda _: None), list[Mapping[str, Any]]()
         with opening as run:
@@ -138,10 +152,23 @@ def _upload(text: str) -> UploadedFile:
         raise usage_error(f"--file {text}: {path} cannot be read: {error.strerror}") from None
 
 
+def _mark(kind: MarkKind, text: str) -> Mark:
+    """The mark of an option such as `cat.png:12,30`."""
+    picture, _, numbers = text.rpartition(":")
+    sides = numbers.split(",")
+    if not picture or len(sides) % 2 or not all(side.strip().isdecimal() and len(side) < 8 for side in sides):
+        raise usage_error(f"--{kind} is NAME:X,Y with the name of a picture and whole numbers, not {text!r}")
+    try:
+        places = [(int(x), int(y)) for x, y in zip(sides[::2], sides[1::2], strict=True)]
+        return Mark(kind=kind, picture=picture, at=tuple(places))
+    except MarkError as error:
+        raise usage_error(f"--{kind} {text}: {error}") from None
+
+
 @contextmanager
 def _locally(
-    request: str, *, files: Sequence[UploadedFile], planner: str, suite: str, profile: str, store: str, device: str,
-    timeout: float,
+    request: str, *, files: Sequence[UploadedFile], marks: Sequence[Mark], planner: str, suite: str, profile: str,
+    store: str, device: str, timeout: float,
 ) -> Iterator[_Run]:  # fmt: skip
     """A run in this process, by the code of workers."""
     from evaluator.cli.chosen_planner import chosen_planner
@@ -158,8 +185,10 @@ def _locally(
     chosen = chosen_suite(suite or _largest())
     try:
         experts = profile_of(suite=chosen.slug, name=profile)
-        values = {file.name: read_upload(file) for file in files}
-    except (SettingError, FileRefusedError) as error:
+        read = {file.name: read_upload(file) for file in files}
+        values = {name: (file.type, file.value) for name, file in read.items()}
+        marked = placed(marks, files=values, sizes={name: file.size for name, file in read.items() if file.size})
+    except (SettingError, FileRefusedError, MarkError) as error:
         raise usage_error(error) from None
     bundled = planners_of_requests(chosen.slug)
     if not planner and not bundled:
@@ -167,10 +196,8 @@ def _locally(
     asked = chosen_planner(name=planner or bundled[0].name, suite=chosen, timeout=timeout)
     kept: Store = open_store(where=store, data=Path(store)) if store else MemoryStore()
     engine = Engine(pool=ExpertPool(profile=experts, device=device), store=kept, salt=chosen.slug)
-    events = run(
-        RunRequest(text=request, files=values), planner=asked, suite=chosen, offered=frozenset(experts.experts),
-        engine=engine,
-    )  # fmt: skip
+    asking = RunRequest(text=request, files={**values, **marked.resources}, marks=marked.given)
+    events = run(asking, planner=asked, suite=chosen, offered=frozenset(experts.experts), engine=engine)
     try:
         yield _Run(
             events=(event.to_json() for event in events),
@@ -189,12 +216,21 @@ def _largest() -> str:
 
 @contextmanager
 def _on_site(
-    request: str, *, files: Sequence[UploadedFile], planner: str, suite: str, url: str, patience: float
+    request: str,
+    *,
+    files: Sequence[UploadedFile],
+    marks: Sequence[Mark],
+    planner: str,
+    suite: str,
+    url: str,
+    patience: float,
 ) -> Iterator[_Run]:
     """A run on a site, which is cancelled unless it has ended when this block does."""
     with client_of(url=url, patience=patience, needs_token=True) as client:
         sent = [{"name": file.name, "content": base64.b64encode(file.data).decode()} for file in files]
-        started = client.start_run(NewRun(text=request, planner=planner, suite=suite, files=sent))
+        started = client.start_run(
+            NewRun(text=request, planner=planner, suite=suite, files=sent, marks=[mark.to_json() for mark in marks])
+        )
         say(client.address(started.page))
         try:
             yield _Run(

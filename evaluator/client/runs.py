@@ -20,6 +20,8 @@ class NewRun(BaseModel):
     """Empty: the suite with the most tools."""
     files: list[dict[str, str]] = Field(default_factory=list)
     """`name` and `content` in base64 of each."""
+    marks: list[dict[str, Any]] = Field(default_factory=list)
+    """`type` (point, box or stroke), `picture` and `at` of each."""
     keep: bool = False
     """Whether it runs although nobody follows it."""
 

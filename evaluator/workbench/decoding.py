@@ -32,17 +32,18 @@ def decoded(request: Any) -> JsonValue:
         with PillowImage.open(io.BytesIO(data), formats=_FORMATS) as picture:
             if picture.width * picture.height > MOST_PIXELS:
                 return {"problem": f"it has {picture.width}x{picture.height} pixels, more than {MOST_PIXELS:,}"}
-            value = (
-                _clip(picture)
-                if request["kind"] == ResourceType.VIDEO
-                else _shrunk(as_seen(picture), longest=LONGEST_SIDE)
-            )
-            artefact = encode(value)
+            if request["kind"] == ResourceType.VIDEO:
+                return _encoded(_clip(picture), size=picture.size)
+            seen = as_seen(picture)
+            return _encoded(_shrunk(seen, longest=LONGEST_SIDE), size=seen.size)
     except PillowImage.DecompressionBombError:
         return {"problem": f"it has more than {MOST_PIXELS:,} pixels"}
     except (OSError, ValueError, SyntaxError, EOFError):
         return {"problem": "it is damaged, or no picture of a known format"}
-    return {"data": base64.b64encode(artefact.data).decode()}
+
+
+def _encoded(value: Image | Clip, *, size: tuple[int, int]) -> JsonValue:
+    return {"data": base64.b64encode(encode(value).data).decode(), "size": list(size)}
 
 
 def _clip(picture: Image) -> Clip:

@@ -6,6 +6,7 @@ Each event has a `kind` and the time of no clock: readers number them in the ord
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.plans.model import Plan, Problem, plan_to_json
@@ -46,10 +47,12 @@ class Event:
         return {"kind": self.kind, **self.facts}
 
 
-def given(files: Mapping[str, tuple[str, ArtefactReference]]) -> Event:
-    """The files of the request, as type and artefact by name."""
+def given(
+    files: Mapping[str, tuple[str, ArtefactReference]], *, marks: Mapping[str, JsonValue] = MappingProxyType({})
+) -> Event:
+    """The files of the request, as type and artefact by name, and what was marked in them (`pointing.Placed.given`)."""
     shown: dict[str, JsonValue] = {name: {"type": kind, **_shown(ref)} for name, (kind, ref) in files.items()}
-    return Event(kind="given", facts={"files": shown})
+    return Event(kind="given", facts={"files": shown, **({"marks": dict(marks)} if marks else {})})
 
 
 def asked(*, planner: str, tools: int) -> Event:
@@ -58,7 +61,13 @@ def asked(*, planner: str, tools: int) -> Event:
 
 
 def planned(
-    *, plan: Plan, seconds: float, tolerated: Sequence[str], notes: Mapping[str, JsonValue], edited: bool
+    *,
+    plan: Plan,
+    seconds: float,
+    tolerated: Sequence[str],
+    notes: Mapping[str, JsonValue],
+    edited: bool,
+    alternatives: Sequence[Plan] = (),
 ) -> Event:
     """The plan that will run.
 
@@ -68,11 +77,13 @@ def planned(
         tolerated: parts of the reply that were ignored, as clauses.
         notes: how a bundled strategy found it.
         edited: whether it came with the request.
+        alternatives: further plans of the planner that can run, best first.
     """
     facts: dict[str, JsonValue] = {
         "plan": plan_to_json(plan), "seconds": round(seconds, 3),
         "tolerated": [clipped(text) for text in tolerated[:_MOST_ITEMS]],
         "notes": dict(notes) if len(dumps(notes)) <= _LONGEST_NOTES else {}, "edited": edited,
+        **({"alternatives": [plan_to_json(other) for other in alternatives]} if alternatives else {}),
     }  # fmt: skip
     return Event(kind="plan", facts=facts)
 

@@ -6,6 +6,7 @@ The engine works on small pictures: larger ones are scaled down to `LONGEST_SIDE
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.tools.types import ResourceType
@@ -57,7 +58,16 @@ def type_of(name: str) -> ResourceType:
     return ENDINGS[ending]
 
 
-def read_upload(file: UploadedFile) -> tuple[ResourceType, Value]:
+class ReadFile(NamedTuple):
+    """An uploaded file, decoded."""
+
+    type: ResourceType
+    value: Value
+    size: tuple[int, int] | None = None
+    """Width and height of a picture before it was scaled down; None of other files."""
+
+
+def read_upload(file: UploadedFile) -> ReadFile:
     """The type and the value of a file.
 
     Raises:
@@ -67,7 +77,7 @@ def read_upload(file: UploadedFile) -> tuple[ResourceType, Value]:
     if len(file.data) > MOST_BYTES:
         raise FileRefusedError(f"{file.name} has {len(file.data):,} bytes; a file has at most {MOST_BYTES:,}.")
     if kind is ResourceType.TEXT:
-        return kind, _text(file)
+        return ReadFile(kind, _text(file))
     try:
         request: JsonValue = {"data": base64.b64encode(file.data).decode(), "kind": kind.value}
         answer = call("evaluator.workbench.decoding", request, limits=_LIMITS)
@@ -75,7 +85,8 @@ def read_upload(file: UploadedFile) -> tuple[ResourceType, Value]:
         raise FileRefusedError(f"{file.name} cannot be read: it needs too much {error.what}.") from None
     if "problem" in answer:
         raise FileRefusedError(f"{file.name} cannot be read: {answer['problem']}.")
-    return kind, decode(Artefact(data=base64.b64decode(answer["data"]), media_type=_MEDIA_TYPES[kind]))
+    value = decode(Artefact(data=base64.b64decode(answer["data"]), media_type=_MEDIA_TYPES[kind]))
+    return ReadFile(kind, value, (answer["size"][0], answer["size"][1]) if kind is ResourceType.IMAGE else None)
 
 
 def _text(file: UploadedFile) -> str:

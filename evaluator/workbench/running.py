@@ -3,7 +3,7 @@
 The code that asks, reads, checks and executes is that of evaluations. Nothing is scored: there is no gold plan.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluator.core.canonical_json import JsonValue
@@ -35,7 +35,9 @@ class RunRequest:
 
     text: str
     files: Mapping[str, tuple[ResourceType, Value]]
-    """Type and value by name, without the `$`."""
+    """Type and value by name, without the `$`; those of marks included."""
+    marks: Mapping[str, JsonValue] = field(default_factory=dict)
+    """What was marked in pictures (`pointing.Placed.given`)."""
     plan: JsonValue | None = None
     """A plan to run instead of asking the planner, in any form that planners may use."""
     history: list[dict[str, JsonValue]] = field(default_factory=list)
@@ -65,7 +67,8 @@ def run(
     """
     references = {name: engine.keep(value) for name, (_, value) in request.files.items()}
     engine.store.flush()
-    yield events.given({name: (str(kind), references[name]) for name, (kind, _) in request.files.items()})
+    files = {name: (str(kind), references[name]) for name, (kind, _) in request.files.items()}
+    yield events.given(files, marks=request.marks)
     catalogue = suite.catalogue.restricted_to(offered)
     context = PlanContext(
         catalogue=catalogue,
@@ -76,6 +79,7 @@ def run(
     )
     seconds, tolerated, notes = 0.0, list[str](), dict[str, JsonValue]()
     value: object = request.plan
+    further: tuple[object, ...] = ()
     if request.plan is None:
         assert planner is not None, "a request without a plan needs a planner"
         yield events.asked(planner=planner.name, tools=len(catalogue.tools))
@@ -86,6 +90,7 @@ def run(
             yield events.ended(ending=ending, text=f"{error}", received=error.received or "")
             return
         value, seconds, notes = reply.plan, reply.call.seconds, dict(reply.notes)
+        further = reply.alternatives
         tolerated = list(reply.tolerated)
         if reply.unreadable:
             text = f"The planner's reply has no plan that can be read: {reply.unreadable}."
@@ -101,12 +106,25 @@ def run(
         return
     yield events.planned(
         plan=parsed.plan, seconds=seconds, tolerated=[*tolerated, *parsed.tolerated], notes=notes,
-        edited=request.plan is not None,
+        edited=request.plan is not None, alternatives=_runnable(further, besides=parsed.plan, context=context),
     )  # fmt: skip
     if problems := check_plan(plan=parsed.plan, context=context):
         yield events.ended(ending=Ending.NO_PLAN, text="The plan cannot run.", problems=problems)
         return
     yield from _executed(_Ready(parsed.plan, references), engine=engine)
+
+
+def _runnable(values: Sequence[object], *, besides: Plan, context: PlanContext) -> list[Plan]:
+    """The plans among a planner's alternatives that can be read and run, without repetitions."""
+    found: list[Plan] = []
+    for value in values:
+        try:
+            plan = read_plan(value=value, context=context).plan
+        except PlanSyntaxError:
+            continue
+        if plan not in (besides, *found) and not abstains(plan) and not check_plan(plan=plan, context=context):
+            found.append(plan)
+    return found
 
 
 def _executed(ready: _Ready, *, engine: Engine) -> Iterator[Event]:
@@ -152,7 +170,10 @@ def _message(request: RunRequest, *, suite: Suite, context: PlanContext) -> Plan
     return PlannerRequest(
         suite=suite.slug,
         task=RequestedTask(
-            id=TASK, request=request.text, resources={name: str(kind) for name, (kind, _) in request.files.items()}
+            id=TASK,
+            request=request.text,
+            resources={name: str(kind) for name, (kind, _) in request.files.items()},
+            given=dict(request.marks),
         ),
         expects=Expected(type=None),
         tools=list(offered_tools(context.catalogue)),

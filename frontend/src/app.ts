@@ -11,6 +11,7 @@ import { showChosenStrategy } from "./strategies";
 import { showCurrentTabs } from "./tabs";
 import { enableThemeToggle } from "./toggle";
 import { watchPlan } from "./watch";
+import { pointAtPictures } from "./pointing";
 import { followRun } from "./workbench";
 import "./styles/app.css";
 
@@ -31,6 +32,7 @@ enableShortcuts(Palette.find());
 followEvaluation();
 watchPlan();
 followRun();
+pointAtPictures();
 showCurrentTabs();
 checkAsOneTypes();
 showChosenStrategy();

@@ -1,4 +1,5 @@
 import htmx from "htmx.org";
+import { pointAtPictures } from "./pointing";
 
 const AGAIN_MS = 1500;
 
@@ -15,6 +16,7 @@ export function followRun(): void {
     pending = true;
     try {
       await htmx.ajax("get", location.href, { target: "#run", select: "#run", swap: "outerHTML" });
+      pointAtPictures();
     } finally {
       pending = false;
     }

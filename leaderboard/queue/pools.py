@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet, Subquery, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 
 from gpu_jobs.launchers.pools import Needs, Pool, Takes
@@ -128,17 +130,23 @@ class Demand:
     """Unfinished shards of the evaluations that it is scaled for."""
 
 
-WORK_BESIDE: list[Callable[[], int]] = []
-"""Each counts work of rooms above that waits or runs, for which the first pool that executes plans is scaled."""
+WORK_BESIDE: list[Callable[[], QuerySet[Any]]] = []
+"""Each gives the rows of work of rooms above that waits or runs, for which the first pool that executes plans is
+scaled."""
 
 
-def _beside(pool: Pool) -> int:
-    first = next((one for one in pools() if Takes.EXECUTED in one.takes), None)
-    return sum(count() for count in WORK_BESIDE) if pool == first else 0
+def _beside(pool: Pool) -> Combinable:
+    """The count of such work as a part of another query; 0 for other pools."""
+    total: Combinable = Value(0)
+    if pool == next((one for one in pools() if Takes.EXECUTED in one.takes), None):
+        for rows in WORK_BESIDE:
+            count = rows().order_by().values(all=Value(1)).annotate(count=Count("*")).values("count")
+            total = total + Coalesce(Subquery(count), 0)
+    return total
 
 
 def demand_of(pool: Pool) -> Demand:
-    """The demand for a pool, in a few queries. Shards that wait for a retry count: they are due within a minute."""
+    """The demand for a pool, in two queries. Shards that wait for a retry count: they are due within a minute."""
     evaluations = _waiting_evaluations().filter(scaled_for(pool)).exclude(waits_for_agent())
     leasable = Q(
         state=ShardState.PENDING,
@@ -152,10 +160,11 @@ def demand_of(pool: Pool) -> Demand:
         open=Count("pk"),
     )
     held = Attempt.objects.filter(state=AttemptState.LIVE, pool__contains=[tag_of(pool.name)]).aggregate(
-        shards=Count("pk"), models=Count("pk", filter=_of_kinds(MODEL_KINDS, path="shard__evaluation__"))
+        workers=Count("pk") + _beside(pool),
+        models=Count("pk", filter=_of_kinds(MODEL_KINDS, path="shard__evaluation__")),
     )
     return Demand(
-        workers=min(pool.most, waits["due"] + held["shards"] + _beside(pool)),
+        workers=min(pool.most, waits["due"] + held["workers"]),
         models=min(pool.most, waits["models"] + held["models"]),
         open_shards=waits["open"],
     )

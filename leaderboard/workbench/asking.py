@@ -14,12 +14,15 @@ from django.db.models.functions import Now
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.suites.registry import suite_of
+from evaluator.core.tools.types import ResourceType
 from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.files import MOST_BYTES, FileRefusedError, type_of
+from evaluator.workbench.pointing import Mark, MarkError, mark_of, named
 from evaluator.workbench.running import MOST_FILES
 from evaluator.workbench.saving import ending_of
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.evaluations.states import request_resync
 from leaderboard.evaluations.visibility import on_boards
 from leaderboard.people.models import User
 from leaderboard.planners.kinds import kind_of
@@ -72,6 +75,8 @@ class NewRun:
     suite: str = ""
     """Empty: the suite with the most tools."""
     files: Sequence[GivenFile] = field(default_factory=tuple)
+    marks: Sequence[Mark] = ()
+    """What was marked in pictures, besides the marks of the run before."""
     plan: JsonValue | None = None
     after: Run | None = None
     """The run before it, whose files and results it may name."""
@@ -144,13 +149,14 @@ def start(new: NewRun, *, user: User | None, asker: str) -> Run:
     files = list({file.name: file for file in files}.values())
     if len(files) > MOST_FILES:
         raise FieldErrors({"files": [f"A request has at most {MOST_FILES} files, with those of earlier requests."]})
+    marks = _marks([*(() if new.after is None else stored_marks(new.after.marks)), *new.marks], files=files)
     with transaction.atomic():
         lock_until_commit(Lock.RUNS, asker)
         _check_limits(asker=asker, is_stranger=user is None)
         now = database_now()
         run = Run.objects.create(
             owner=user, asker=asker, after=new.after, suite=suite.slug, profile=settings.PROFILE, planner=planner,
-            bundled_name=bundled, text=text, plan=new.plan, created=now, seen_at=now, is_kept=new.keep,
+            bundled_name=bundled, text=text, plan=new.plan, marks=marks, created=now, seen_at=now, is_kept=new.keep,
             is_blind=new.is_blind,
         )  # fmt: skip
         for number, file in enumerate(files):
@@ -187,6 +193,23 @@ def _planner(new: NewRun, *, suite: Suite, user: User | None) -> tuple[Planner |
     if planner is None:
         raise FieldErrors({"planner": ["There is no such planner that you may ask here."]})
     return planner, ""
+
+
+def stored_marks(marks: Sequence[Mapping[str, Any]]) -> list[Mark]:
+    """Marks of a run."""
+    return [mark_of(mark["type"], picture=mark["picture"], at=mark["at"]) for mark in marks]
+
+
+def _marks(marks: Sequence[Mark], *, files: Sequence[RunFile]) -> list[dict[str, JsonValue]]:
+    """The marks as they are stored. Whether they lie in their pictures is seen where these are decoded."""
+    pictures = {file.name for file in files if file.type == ResourceType.IMAGE}
+    try:
+        for name, mark in named(marks).items():
+            if mark.picture not in pictures:
+                raise MarkError(f"{name} is in {mark.picture[:60]!r}, which is no picture of this request.")
+    except MarkError as error:
+        raise FieldErrors({"marks": [str(error)]}) from None
+    return [mark.to_json() for mark in marks]
 
 
 def _uploads(given: Sequence[GivenFile]) -> list[RunFile]:
@@ -284,11 +307,12 @@ def _check_limits(*, asker: str, is_stranger: bool) -> None:
 
 def cancel(run_id: UUID, *, reason: str) -> bool:
     """Cancel a run that has not ended. False if it had."""
-    return bool(
-        Run.objects.filter(pk=run_id, state__in=UNFINISHED).update(
-            state=RunState.CANCELLED, ended_at=Now(), token_hash=None, expires_at=None, reason=reason
-        )
+    cancelled = Run.objects.filter(pk=run_id, state__in=UNFINISHED).update(
+        state=RunState.CANCELLED, ended_at=Now(), token_hash=None, expires_at=None, reason=reason
     )
+    if cancelled:
+        request_resync(run_id)
+    return bool(cancelled)
 
 
 def note_reader(run_id: UUID) -> None:

@@ -11,13 +11,14 @@ from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.db.models.functions import Now
 
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.storable import keepable_text
 from evaluator.workbench.events import Ending
 from gpu_jobs.contract import GivenUp
+from leaderboard.evaluations.states import request_resync
 from leaderboard.platform.database import database_now
 from leaderboard.platform.problems import ProblemError
 from leaderboard.queue.leasing.next_shard import hash_token
@@ -67,9 +68,9 @@ def is_waiting() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def unfinished() -> int:
-    """Number of runs that wait or run. One query."""
-    return Run.objects.filter(state__in=UNFINISHED).count()
+def unfinished() -> QuerySet[Run]:
+    """The runs that wait or run."""
+    return Run.objects.filter(state__in=UNFINISHED)
 
 
 def is_overdue(worker: str) -> bool:
@@ -148,6 +149,7 @@ def _wait_again(run_id: UUID, *, only_lost_before: Any = None) -> None:
             return
         # The next worker tells everything again; executed steps are in its store.
         run.events.all().delete()
+        request_resync(run_id)
         Run.objects.filter(pk=run_id).update(state=RunState.WAITING, token_hash=None, expires_at=None)
 
 
@@ -195,6 +197,8 @@ def take_events(*, run_id: UUID, token: str, first: int, events: Sequence[Mappin
             if any(event.get("kind") == "ended" for _, event in new):
                 changes = {"state": RunState.ENDED, "ended_at": now, "token_hash": None, "expires_at": None}
             Run.objects.filter(pk=run.pk).update(**changes)
+            if new:
+                request_resync(run.pk)
     if over:
         raise RunOverError("cancelled")
 

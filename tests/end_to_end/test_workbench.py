@@ -3,6 +3,7 @@
 import io
 import re
 import zipfile
+from pathlib import Path
 
 import httpx
 import pytest
@@ -10,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.end_to_end.arena import Arena
 
+PREPARED = Path(__file__).resolve().parents[2] / "leaderboard" / "workbench" / "prepared"
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
 
 
@@ -40,6 +42,28 @@ def test_a_stranger_asks_watches_goes_on_and_edits_the_plan(arena: Arena, page: 
 
     archive = zipfile.ZipFile(io.BytesIO(httpx.get(f"{page.url}run.zip").content))
     assert {"request.txt", "events.jsonl", "plan.json", "files/garden.png"} <= set(archive.namelist())
+
+
+def test_a_click_on_a_picture_and_the_arrow_keys_point(arena: Arena, page: Page) -> None:
+    page.goto(f"{arena.url}/workbench/")
+    page.get_by_label("Request", exact=True).fill("Segment what point-1 in garden.png is on.")
+    page.get_by_label("Files").set_input_files(PREPARED / "garden.png")
+    picture = page.locator("canvas.pointing-picture")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    picture.click(position={"x": box["width"] / 2, "y": box["height"] / 4})
+    column, row = page.get_by_label("Column"), page.get_by_label("Row", exact=True)
+    expect(column).to_have_value("32")
+    expect(row).to_have_value("16")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowDown")
+    expect(column).to_have_value("33")
+    expect(row).to_have_value("26")
+    page.get_by_role("button", name="Run", exact=True).click()
+
+    expect(page.locator("#run")).to_have_attribute("data-ended", "", timeout=60_000)
+    expect(page.get_by_role("img", name="point-1: 33, 26 in garden.png")).to_be_visible()
 
 
 def test_an_uploaded_picture_and_a_hostile_file(arena: Arena, page: Page) -> None:

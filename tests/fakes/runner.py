@@ -30,6 +30,7 @@ class FakeRunner:
         self.store: Store = store or MemoryStore()
         self.phase = CurrentPhase()
         self.ran: list[str] = []
+        self.received: list[RunRequest] = []
         self.idled = 0
         self._pace = pace
         self._profile_digest = profile_digest
@@ -53,10 +54,11 @@ class FakeRunner:
         if request.text == self._fails_at:
             raise self._error
         self.ran.append(request.text)
+        self.received.append(request)
         artefact = self._makes(request.text)
         self.store.put(artefact)
         reference = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
-        yield given({name: (str(kind), reference) for name, (kind, _) in request.files.items()})
+        yield given({name: (str(kind), reference) for name, (kind, _) in request.files.items()}, marks=request.marks)
         yield ended(ending=Ending.MADE, text=f"I echoed {request.text}.", answers=[reference])
 
     def idle(self) -> None:

@@ -12,7 +12,7 @@ _HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Suite and data": (
             "--suite", "--task", "--tasks", "--limit", "--limit-tasks", "--baseline-tasks", "--split", "--data",
-            "--inputs", "--sample", "--samples", "--from", "--to", "--german", "--file",
+            "--inputs", "--sample", "--samples", "--from", "--to", "--german", "--file", "--point", "--box",
         ),
         "Planner": ("--planner", "--model", "--timeout", "--run", "--silence", "--correct", "--against"),
         "Experts": ("--profile", "--device", "--expert-device", "--memory-budget", "--cache"),

@@ -58,7 +58,7 @@ class Hub:
         self.slots = _OpenSlots()
 
     async def subscribe(self, evaluation_id: str) -> "asyncio.Queue[Event]":
-        """Return a queue that receives every event of the evaluation from now on."""
+        """Return a queue that receives every event of the evaluation, or run of the workbench, from now on."""
         queue: asyncio.Queue[Event] = asyncio.Queue(maxsize=_QUEUE_SIZE)
         self._queues[evaluation_id].add(queue)
         if self._task is None or self._task.done():
@@ -191,6 +191,11 @@ def _put(queue: "asyncio.Queue[Event]", event: Event) -> None:
 _hubs: "WeakKeyDictionary[asyncio.AbstractEventLoop, Hub]" = WeakKeyDictionary()
 
 
+def hub() -> Hub:
+    """The hub of the running event loop."""
+    return _hubs.setdefault(asyncio.get_running_loop(), Hub())
+
+
 @require_GET
 def events(request: HttpRequest, evaluation_id: UUID) -> HttpResponseBase:
     """Stream the events of an evaluation until it ends or becomes invisible to this reader. 429 if the reader or their
@@ -222,14 +227,14 @@ def groups_of(*, reader: Reader, address: str) -> dict[str, int]:
 
 
 async def _stream(evaluation_id: UUID, *, reader: Reader, slot: UUID, has_tasks: bool) -> AsyncIterator[bytes]:
-    hub = _hubs.setdefault(asyncio.get_running_loop(), Hub())
+    shared = hub()
     # Renewed only once the stream is read: the slot of an abandoned stream expires.
-    hub.slots.add(slot)
+    shared.slots.add(slot)
     try:
-        async for part in _events(evaluation_id, hub=hub, reader=reader, has_tasks=has_tasks):
+        async for part in _events(evaluation_id, hub=shared, reader=reader, has_tasks=has_tasks):
             yield part
     finally:
-        hub.slots.remove(slot)
+        shared.slots.remove(slot)
 
 
 async def _events(evaluation_id: UUID, *, hub: Hub, reader: Reader, has_tasks: bool) -> AsyncIterator[bytes]:

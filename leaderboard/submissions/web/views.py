@@ -24,12 +24,14 @@ from leaderboard.people.authentication import user_of
 from leaderboard.people.teams import teams_of
 from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.checkpoints import ReceivedFile
+from leaderboard.planners.data import NAME
 from leaderboard.planners.kinds import KINDS
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
 from leaderboard.planners.roles import asks_others
 from leaderboard.platform.api.throttling import seconds_to_wait
+from leaderboard.platform.fields import SeenBy
 from leaderboard.platform.problems import FieldErrors
 from leaderboard.queue.estimates import expected_of_new, queue_now
 from leaderboard.queue.jobs import TooManyJobsError, find, request_of
@@ -276,8 +278,17 @@ def _posted_kind(request: HttpRequest) -> str:
 
 def _form(request: HttpRequest, *, kind: str) -> SubmitForm:
     teams = list(teams_of(user_of(request)))
-    sent = (request.POST, request.FILES) if request.method == "POST" else ()
-    return SubmitForm(*sent, kind=KINDS[kind], user=user_of(request), teams=teams)
+    if request.method == "POST":
+        return SubmitForm(request.POST, request.FILES, kind=KINDS[kind], user=user_of(request), teams=teams)
+    return SubmitForm(kind=KINDS[kind], user=user_of(request), teams=teams, initial=_prefilled(request, kind=kind))
+
+
+def _prefilled(request: HttpRequest, *, kind: str) -> dict[str, Any]:
+    """Fields of the planner and its suites from the address, as links of the workbench have them. Addresses are logged,
+    so secrets are never among them."""
+    names = {field.name for field in KINDS[kind].fields if field.seen_by is not SeenBy.NOBODY} | {NAME.name}
+    initial: dict[str, Any] = {name: request.GET[name] for name in names if name in request.GET}
+    return {**initial, "suites": suites} if (suites := request.GET.getlist("suites")) else initial
 
 
 def _too_large(form: SubmitForm) -> str:

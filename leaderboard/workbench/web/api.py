@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from evaluator.workbench.files import MOST_BYTES
+from evaluator.workbench.pointing import LARGEST, MOST_MARKS, Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.running import MOST_FILES
 from leaderboard.people.authentication import LOGGED_IN, user_of
 from leaderboard.people.models import Scope
@@ -37,6 +38,22 @@ class RunFileInput(Input):
     )
 
 
+@example({"type": "point", "picture": "kitchen.png", "at": [[12, 30]]})
+class MarkInput(Input):
+    """Something marked in a picture: a resource `point-1`, `box-1` or `stroke-1` of the request."""
+
+    type = serializers.ChoiceField(choices=list(MarkKind))
+    picture = serializers.CharField(max_length=59, help_text="Name of a picture of the request.")
+    at = serializers.ListField(
+        child=serializers.ListField(
+            child=serializers.IntegerField(min_value=0, max_value=LARGEST), min_length=2, max_length=2
+        ),
+        min_length=1, max_length=64,
+        help_text="Columns and rows in pixels: 1 to 3 points on one thing, 2 corners of a box, 2 to 64 points of a "
+        "stroke.",
+    )  # fmt: skip
+
+
 @example({"text": "What is in kitchen.png?", "planner": "controlllm/adaptive"})
 class RunInput(Input):
     """A request to run."""
@@ -52,6 +69,9 @@ class RunInput(Input):
         help_text="The suite whose tools may be called; by default the one with the most tools.",
     )  # fmt: skip
     files = serializers.ListField(child=RunFileInput(), required=False, default=list, max_length=MOST_FILES)
+    marks = serializers.ListField(
+        child=MarkInput(), required=False, default=list, max_length=MOST_MARKS, help_text="What is pointed at."
+    )
     plan = serializers.JSONField(required=False, default=None, help_text="A plan to run instead of asking the planner.")
     after = serializers.UUIDField(
         required=False, default=None, allow_null=True,
@@ -114,11 +134,18 @@ class RunsView(ApiView):
         files = [GivenFile(name=file["name"], data=decoded(file)) for file in body["files"]]
         new = NewRun(
             text=body["text"], planner=body["planner"], suite=body["suite"], files=files, plan=body["plan"],
-            after=after, keep=body["keep"],
+            marks=_marks(body["marks"]), after=after, keep=body["keep"],
         )  # fmt: skip
         run = asking.start(new, user=user, asker=f"user {user.pk}")
         address = reverse("api:run", kwargs={"run_id": run.pk})
         return Response(RunOutput(run).data, status=status.HTTP_202_ACCEPTED, headers={"Location": address})
+
+
+def _marks(given: list[dict[str, Any]]) -> list[Mark]:
+    try:
+        return [mark_of(mark["type"], picture=mark["picture"], at=mark["at"]) for mark in given]
+    except MarkError as error:
+        raise ValidationError({"marks": [str(error)]}) from None
 
 
 def decoded(file: dict[str, Any]) -> bytes:

@@ -2,13 +2,16 @@
 
 Each message has `TRY-NUMBER` of its event as `id`, so that a reader that reconnects misses nothing. Where another
 worker starts the run again, an event `again` says that those before are void. The stream ends with an event `end`.
-While it is open, the run has a reader.
+While it is open, the run has a reader. Whoever writes an event announces it by NOTIFY (`states.request_resync`), so
+that a stream looks into the database when something happened, and to note its reader.
 """
 
 import asyncio
 import json
+import math
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,17 +19,18 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
-from leaderboard.evaluations.web.live import groups_of
+from leaderboard.evaluations.web.live import Event, groups_of, hub
 from leaderboard.platform.coordination import locks
 from leaderboard.platform.http.addresses import address_of
 from leaderboard.workbench.asking import events_after, note_reader
 from leaderboard.workbench.models import Run
 
 _ID = re.compile(r"([0-9]{1,3})-([0-9]{1,5})", re.ASCII)
-_POLL_SECONDS = 0.4
-_NOTE_EVERY = 25
-"""Polls between two notes that somebody reads."""
-_LONGEST_POLLS = 3000
+NOTE_SECONDS = 10.0
+"""Between two notes that somebody follows a run."""
+_POLL_SECONDS = 2.0
+"""Between two looks where the database delivers no notifications."""
+_LONGEST_SECONDS = 1200.0
 
 
 def stream_of(request: HttpRequest, *, run: Run) -> HttpResponseBase:
@@ -44,24 +48,46 @@ def stream_of(request: HttpRequest, *, run: Run) -> HttpResponseBase:
 
 
 async def _stream(run_id: UUID, *, seen: tuple[int, int] | None, slot: UUID) -> AsyncIterator[bytes]:
-    of_try, number = (0, 0) if seen is None else (seen[0], seen[1] + 1)
+    shared = hub()
+    # Renewed only once the stream is read: the slot of an abandoned stream expires.
+    shared.slots.add(slot)
     try:
-        for poll in range(_LONGEST_POLLS):
-            now = await sync_to_async(_look)(run_id, number, of_try=of_try, notes=poll % _NOTE_EVERY == 0, slot=slot)
-            if now.tries != of_try and number:
-                yield b"event: again\ndata: {}\n\n"
-            of_try, number = now.tries, number if now.tries == of_try else 0
-            for each, body in now.events:
-                number = each + 1
-                yield f"id: {of_try}-{each}\ndata: {json.dumps(body, separators=(',', ':'))}\n\n".encode()
-            if now.has_ended:
-                yield b"event: end\ndata: {}\n\n"
-                return
-            if not now.events and poll % _NOTE_EVERY == 0:
-                yield b": still here\n\n"
-            await asyncio.sleep(_POLL_SECONDS)
+        changes = await shared.subscribe(str(run_id))
+        try:
+            async for part in _messages(run_id, seen=seen, changes=changes, listens=lambda: shared.listens):
+                yield part
+        finally:
+            shared.unsubscribe(evaluation_id=str(run_id), queue=changes)
     finally:
-        asyncio.get_running_loop().run_in_executor(None, _release, slot)
+        shared.slots.remove(slot)
+
+
+async def _messages(
+    run_id: UUID, *, seen: tuple[int, int] | None, changes: "asyncio.Queue[Event]", listens: Callable[[], bool]
+) -> AsyncIterator[bytes]:
+    of_try, number = (0, 0) if seen is None else (seen[0], seen[1] + 1)
+    clock = asyncio.get_running_loop().time
+    noted, until = -math.inf, clock() + _LONGEST_SECONDS
+    while clock() < until:
+        if notes := clock() - noted >= NOTE_SECONDS:
+            noted = clock()
+        now = await sync_to_async(_look)(run_id, number, of_try=of_try, notes=notes)
+        if now.tries != of_try and number:
+            yield b"event: again\ndata: {}\n\n"
+        of_try, number = now.tries, number if now.tries == of_try else 0
+        for each, body in now.events:
+            number = each + 1
+            yield f"id: {of_try}-{each}\ndata: {json.dumps(body, separators=(',', ':'))}\n\n".encode()
+        if now.has_ended:
+            yield b"event: end\ndata: {}\n\n"
+            return
+        if notes and not now.events:
+            yield b": still here\n\n"
+        with suppress(TimeoutError):
+            # Looks from time to time even if nothing is heard: a notification may be lost with its connection.
+            await asyncio.wait_for(changes.get(), timeout=NOTE_SECONDS if listens() else _POLL_SECONDS)
+        while not changes.empty():
+            changes.get_nowait()
 
 
 class _Seen(NamedTuple):
@@ -73,24 +99,16 @@ class _Seen(NamedTuple):
     """New ones, with their numbers."""
 
 
-def _look(run_id: UUID, number: int, *, of_try: int, notes: bool, slot: UUID) -> _Seen:
+def _look(run_id: UUID, number: int, *, of_try: int, notes: bool) -> _Seen:
     """The run, and its events from this number of this try on; all events if another worker has started it again."""
     try:
         run = Run.objects.filter(pk=run_id).only("state", "tries").first()
         if notes:
             note_reader(run_id)
-            locks.renew_slots(frozenset({slot}))
         if run is None:
             return _Seen(of_try, True, [])
         # Read after the state, so that the last events of a run that has ended are among them.
         found = events_after(run_id, number=number if run.tries == of_try else 0)
         return _Seen(run.tries, run.has_ended, [(event.number, event.body) for event in found])
-    finally:
-        connection.close()
-
-
-def _release(slot: UUID) -> None:
-    try:
-        locks.give_slots_back(slot)
     finally:
         connection.close()

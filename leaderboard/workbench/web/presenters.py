@@ -3,15 +3,23 @@
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
 
 from evaluator.core.records import ArtefactReference
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.tools.types import Catalogue
+from evaluator.core.tools.types import Catalogue, ResourceType
 from evaluator.workbench.events import Ending
+from evaluator.workbench.pointing import MarkKind
 from evaluator.workbench.tree import ENDINGS
 from leaderboard.evaluations.results.objects import object_url, server_store
+from leaderboard.evaluations.visibility import Reader
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
 from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, types_of
+from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import PlannerKind
+from leaderboard.platform.fields import SeenBy
 from leaderboard.workbench.asking import place_of, results_of, usual_seconds
 from leaderboard.workbench.models import Run, RunState
 
@@ -39,6 +47,55 @@ class Step(NamedTuple):
     outputs: tuple[Shown, ...]
 
 
+class DrawnMark(NamedTuple):
+    """A mark in a picture."""
+
+    name: str
+    kind: str
+    """`point`, `box` or `stroke`."""
+    picture: str
+    url: str
+    width: int
+    height: int
+    places: tuple[tuple[int, int], ...]
+
+    @property
+    def words(self) -> str:
+        """Where it is."""
+        return f"{self.name}: {'; '.join(f'{x}, {y}' for x, y in self.places)} in {self.picture}"
+
+    @property
+    def line(self) -> str:
+        """Its places as SVG writes points; the four corners of a box."""
+        places = self.places
+        if self.kind == MarkKind.BOX:
+            (left, top), (right, bottom) = places
+            places = ((left, top), (right, top), (right, bottom), (left, bottom), (left, top))
+        return " ".join(f"{x + 0.5},{y + 0.5}" for x, y in places)
+
+    @property
+    def radius(self) -> float:
+        """Of a point's ring, in pixels."""
+        return max(self.width, self.height) / 24
+
+
+class Alternative(NamedTuple):
+    """Another plan of the planner."""
+
+    tools: tuple[str, ...]
+    score: float | None
+    """That the planner's search gave it; None if unknown."""
+    plan: str
+    """As JSON, to be run."""
+
+
+class Pointable(NamedTuple):
+    """A picture in which the next request may point."""
+
+    name: str
+    url: str
+
+
 class RunPage(NamedTuple):
     """Context of the page."""
 
@@ -49,6 +106,8 @@ class RunPage(NamedTuple):
     outcome: str
     sentence: str
     files: tuple[Shown, ...]
+    marks: tuple[DrawnMark, ...]
+    pictures: tuple[Pointable, ...]
     graph: Graph | None
     steps: tuple[Step, ...]
     answers: tuple[Shown, ...]
@@ -58,6 +117,7 @@ class RunPage(NamedTuple):
     tolerated: tuple[str, ...]
     plan: str
     """The plan as JSON, to be edited."""
+    alternatives: tuple[Alternative, ...]
     seconds: float | None
     """That the planner took."""
     notes: str
@@ -75,7 +135,7 @@ def run_page(run: Run) -> RunPage:
     planned, ended = by_kind.get("plan", {}), by_kind.get("ended", {})
     plan: Mapping[str, Any] = planned.get("plan") or {}
     catalogue = _catalogue(run)
-    given = by_kind.get("given", {}).get("files", {})
+    given, marks = (by_kind.get("given", {}).get(part, {}) for part in ("files", "marks"))
     seen = {body["step"]: body for body in events if body["kind"] in {"step", "skipped"}}
     for body in seen.values():
         if body["kind"] == "step":
@@ -93,6 +153,12 @@ def run_page(run: Run) -> RunPage:
         outcome=OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
         sentence=_sentence(run, seen=len(seen), steps=len(steps)),
         files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
+        marks=tuple(_drawn(name, mark, files=given) for name, mark in marks.items()),
+        pictures=tuple(
+            Pointable(name, object_url(digest=artefact["digest"], split=""))
+            for name, artefact in (*given.items(), *((result["name"], result) for result in results_of(run)))
+            if artefact["type"] == ResourceType.IMAGE
+        ),
         graph=_graph(plan, seen=seen, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
         steps=steps,
         answers=tuple(
@@ -104,11 +170,55 @@ def run_page(run: Run) -> RunPage:
         received=ended.get("received", ""),
         tolerated=tuple(planned.get("tolerated", ())),
         plan=json.dumps(plan, indent=2, ensure_ascii=False) if plan else "",
+        alternatives=_alternatives(planned),
         seconds=planned.get("seconds") if planned and not planned.get("edited") else None,
         notes=json.dumps(planned["notes"], indent=2, ensure_ascii=False)[:6000] if planned.get("notes") else "",
         results=tuple(result["name"] for result in results_of(run)),
         events=len(events),
     )
+
+
+def submit_address(run: Run, *, reader: Reader) -> str:
+    """Address of the submit form with the planner of a run and its settings; empty if the reader may not know them.
+
+    Secrets are not among them, and neither is what only its owner may read, for others.
+    """
+    planner = run.planner
+    if planner is None:
+        values = {"bundled_name": run.bundled_name, "name": run.bundled_name.replace("/", "-").replace(":", "-")}
+        kind = str(PlannerKind.BUNDLED)
+    else:
+        is_own = reader.is_authenticated and reader.pk == planner.owner_id
+        fields = [field for field in kind_of(planner).fields if field.on_page and field.seen_by is not SeenBy.NOBODY]
+        if not is_own and any(field.seen_by is SeenBy.OWNER for field in fields):
+            return ""
+        found = {field.name: getattr(planner, field.name, None) for field in fields}
+        values = {name: str(value) for name, value in found.items() if isinstance(value, str | int) and value}
+        values["name"] = planner.name
+        kind = planner.kind
+    address = reverse("planners:submit-kind", kwargs={"kind": kind})
+    return f"{address}?{urlencode({**values, 'suites': run.suite})}"
+
+
+def _alternatives(planned: Mapping[str, Any]) -> tuple[Alternative, ...]:
+    """The further plans, with the scores of solutions of the same tools in the notes of the search."""
+    scores = {
+        tuple(solution["tools"]): float(solution["score"])
+        for search in planned.get("notes", {}).get("search", ())
+        for solution in search.get("candidates", ())
+        if isinstance(solution.get("score"), int | float)
+    }
+    return tuple(
+        Alternative(tools := tuple(step["tool"] for step in plan["steps"]), scores.get(tools), json.dumps(plan))
+        for plan in planned.get("alternatives", ())
+    )
+
+
+def _drawn(name: str, mark: Mapping[str, Any], *, files: Mapping[str, Any]) -> DrawnMark:
+    width, height = mark["size"]
+    url = object_url(digest=files[mark["picture"]]["digest"], split="")
+    places = tuple((x, y) for x, y in mark["at"])
+    return DrawnMark(name, mark["type"], mark["picture"], url, width, height, places)
 
 
 def _catalogue(run: Run) -> Catalogue | None:

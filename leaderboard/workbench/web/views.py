@@ -3,6 +3,8 @@
 import io
 import json
 import zipfile
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +21,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from evaluator.core.canonical_json import JsonValue
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.planners.named import planners_of_requests
+from evaluator.workbench.pointing import Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.saving import files_of_run
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.people.models import User
@@ -28,7 +31,7 @@ from leaderboard.workbench import asking
 from leaderboard.workbench.asking import GivenFile, NewRun, TooManyRunsError
 from leaderboard.workbench.models import Run
 from leaderboard.workbench.web.live import stream_of
-from leaderboard.workbench.web.presenters import run_page
+from leaderboard.workbench.web.presenters import run_page, submit_address
 
 _RECENT = 10
 _named = Run.objects.filter(is_blind=False)
@@ -74,10 +77,29 @@ def bench(request: HttpRequest) -> HttpResponse:
     chosen = next((one for one in prepared() if one.key == request.POST.get("prepared", "")), None)
     text = request.POST.get("text", "") if chosen is None else chosen.text
     files = uploaded_files(request) if chosen is None else [prepared_file(chosen)]
+    try:
+        marks = _marks(request, pictures=[file.name for file in files])
+    except MarkError as error:
+        return _form(request, errors={"marks": [str(error)]}, status=400)
     new = NewRun(
         text=text, planner=request.POST.get("planner", ""), suite=request.POST.get("suite", ""), files=files,
+        marks=marks,
     )  # fmt: skip
     return _started(request, new)
+
+
+def _marks(request: HttpRequest, *, pictures: Sequence[str]) -> list[Mark]:
+    """The point of the form, if it has one; in the first file unless the form names a picture.
+
+    Raises:
+        MarkError: it has only one side, or is no place.
+    """
+    sides = [request.POST.get(f"point_{side}", "").strip() for side in "xy"]
+    if not any(sides):
+        return []
+    picture = request.POST.get("point_picture", "").strip() or next(iter(pictures), "")
+    place = [int(side) if side.isdecimal() and len(side) < 8 else -1 for side in sides]
+    return [mark_of(MarkKind.POINT, picture=picture, at=[place])]
 
 
 def prepared_file(chosen: Prepared) -> GivenFile:
@@ -133,7 +155,8 @@ def run(request: HttpRequest, run_id: UUID) -> HttpResponse:
     found = _run(run_id)
     asking.note_reader(found.pk)
     context: dict[str, Any] = {
-        "page": run_page(found), "is_own": _is_own(request, run=found), "may_ask": may_ask(request)
+        "page": run_page(found), "is_own": _is_own(request, run=found), "may_ask": may_ask(request),
+        "submit_address": submit_address(found, reader=request.user),
     }  # fmt: skip
     return render(request, "workbench/run.html", context)
 
@@ -175,7 +198,12 @@ def follow(request: HttpRequest, run_id: UUID) -> HttpResponse:
     found = _run(run_id)
     if not may_ask(request):
         return redirect_to_login(request.get_full_path())
-    return _started(request, _following(found, text=request.POST.get("text", ""), plan=None, after=found, files=None))
+    try:
+        marks = _marks(request, pictures=())
+    except MarkError as error:
+        return _form(request, errors={"marks": [str(error)]}, status=400)
+    new = _following(found, text=request.POST.get("text", ""), plan=None, after=found, files=None)
+    return _started(request, replace(new, marks=marks))
 
 
 def _following(run: Run, *, text: str, plan: JsonValue | None, after: Run | None, files: Run | None) -> NewRun:
@@ -185,7 +213,9 @@ def _following(run: Run, *, text: str, plan: JsonValue | None, after: Run | None
         if files is None
         else [GivenFile(name=file.name, data=bytes(file.data)) for file in files.files.all() if file.data is not None]
     )
-    return NewRun(text=text, planner=planner, suite=run.suite, files=given, plan=plan, after=after)
+    before = [] if after is None else after.marks
+    marks = () if files is None else asking.stored_marks(files.marks[len(before) :])
+    return NewRun(text=text, planner=planner, suite=run.suite, files=given, marks=marks, plan=plan, after=after)
 
 
 @require_safe

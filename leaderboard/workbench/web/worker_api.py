@@ -4,36 +4,34 @@
     GET  worker/runs/<id>/files/<number>/     run's credential    bytes of a file, as uploaded or stored
     POST worker/runs/<id>/objects/            run's credential    a bundle (`gpu_jobs.bundles`) -> BundleTaken
     POST worker/runs/<id>/events/             run's credential    RunEvents -> 204; without events a heartbeat
-    POST worker/runs/<id>/return/             run's credential    RunReturned -> 204
+    POST worker/runs/<id>/return/             run's credential    FailRequest -> 204
 
 Every call is idempotent. A call of a run that has ended, or that another worker has, gets 409.
 """
 
 from uuid import UUID
 
-from django.conf import settings
 from django.http import HttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.exceptions import NotFound, PermissionDenied
-from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from evaluator.core.values import Artefact, MediaType
-from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError, digest_of
+from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from gpu_jobs import bundles
-from gpu_jobs.contract import BundledPlanner, BundleTaken, LeaseRequest, RunEvents, RunLease, RunReturned
+from gpu_jobs.contract import BundledPlanner, BundleTaken, FailRequest, LeaseRequest, RunEvents, RunLease, RunMark
 from gpu_jobs.contract import RunFile as SentFile
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
-from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.queue.beside import serves_everybody
 from leaderboard.queue.web.worker_api.attempts import DONE
 from leaderboard.queue.web.worker_api.messages import answer, validated
+from leaderboard.queue.web.worker_api.received_bundles import problem_of_frame, received_frames
 from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAuthentication
 from leaderboard.queue.workers.tokens import Holder
 from leaderboard.workbench import leasing
@@ -89,6 +87,7 @@ def _message_of(leased: leasing.LeasedRun) -> RunLease:
             SentFile(number=file.number, name=file.name, type=file.type, media_type=file.media_type)
             for file in run.files.all()
         ),
+        marks=tuple(RunMark.model_validate(mark) for mark in run.marks),
         history=tuple(history_of(run)),
         planner=planner,
         plan=run.plan,
@@ -137,29 +136,13 @@ class RunObjectsView(HeldRunView):
     )
     def post(self, request: Request, run_id: UUID) -> HttpResponse:
         self.held(request, run_id)
-        data = request._request.read(bundles.MOST_BYTES + 1)
-        if len(data) > bundles.MOST_BYTES:
-            raise TooLargeError(f"A bundle has at most {bundles.MOST_BYTES} bytes.")
-        try:
-            frames = bundles.unpack(data)
-        except bundles.BundleError as error:
-            raise FieldValidationError({"bundle": [f"{error}."]}) from error
-        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame))}
+        frames = received_frames(request)
+        problems = {frame.digest: problem for frame in frames if (problem := problem_of_frame(frame))}
         good = [frame for frame in frames if frame.digest not in problems]
         server_store(split="").put_all(
             [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
         )
         return answer(BundleTaken(kept=len(good), refused=problems))
-
-
-def _problem(frame: bundles.Frame) -> str:
-    if frame.media_type not in list(MediaType):
-        return f"The media type must be one of: {', '.join(MediaType)}."
-    if len(frame.data) > settings.MAX_OBJECT_BYTES:
-        return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
-    if (actual := digest_of(frame.data)) != frame.digest:
-        return f"The bytes have the SHA-256 {actual}."
-    return ""
 
 
 class RunEventsView(HeldRunView):
@@ -175,8 +158,8 @@ class RunEventsView(HeldRunView):
 class RunReturnView(HeldRunView):
     """Takes a run back from its worker."""
 
-    @extend_schema(operation_id="worker_run_return", request=RunReturned, responses={204: DONE, **_OVER})
+    @extend_schema(operation_id="worker_run_return", request=FailRequest, responses={204: DONE, **_OVER})
     def post(self, request: Request, run_id: UUID) -> Response:
-        message = validated(RunReturned, request.data)
+        message = validated(FailRequest, request.data)
         leasing.give_back(run_id=run_id, token=str(request.auth), how=message.how, reason=message.reason)
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -81,6 +81,10 @@ def test_ctrl_c_ends_with_130_and_a_sentence(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("words", "says"),
     [
+        ((EDGES, *FILE, "--point", "kitchen.png:1"), "--point is NAME:X,Y"),
+        ((EDGES, *FILE, "--point", "kitchen.png:99999,1"), "Places are column and row"),
+        ((EDGES, *FILE, "--point", "kitchen.png:9999,1"), "point-1 lies outside kitchen.png"),
+        ((EDGES, *FILE, "--box", "kitchen.png:1,1"), "A box has 2 places"),
         ((EDGES, "--file", "missing.png"), "missing.png cannot be read"),
         ((EDGES, "--file", f"a.exe={PICTURES / 'kitchen.png'}"), "unknown type"),
         ((EDGES, "--planner", "nobody"), "there is no bundled planner 'nobody'"),

@@ -19,7 +19,10 @@ from evaluator.execution.engine.store import LocalStore
 from evaluator.execution.experts.profile import load_profile
 from evaluator.workbench.events import artefacts_of
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
+from evaluator.workbench.pointing import mark_of, placed
 from evaluator.workbench.running import RunRequest, run
+
+PREPARED = Path(__file__).resolve().parents[3] / "leaderboard" / "workbench" / "prepared"
 
 
 class Scripted:
@@ -27,15 +30,17 @@ class Scripted:
 
     name = "scripted"
 
-    def __init__(self, plan: object = None, *, error: PlannerError | None = None) -> None:
-        self._plan, self._error = plan, error
+    def __init__(
+        self, plan: object = None, *, error: PlannerError | None = None, alternatives: tuple[object, ...] = ()
+    ) -> None:
+        self._plan, self._error, self._alternatives = plan, error, alternatives
         self.received: PlannerRequest | None = None
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         self.received = request
         if self._error is not None:
             raise self._error
-        return PlannerReply(plan=self._plan, call=PlannerCall(seconds=0.25))
+        return PlannerReply(plan=self._plan, call=PlannerCall(seconds=0.25), alternatives=self._alternatives)
 
 
 @pytest.fixture
@@ -51,7 +56,8 @@ def png(size: tuple[int, int] = (64, 64)) -> bytes:
 
 
 def picture() -> dict[str, tuple[ResourceType, Value]]:
-    return {"a.png": read_upload(UploadedFile(name="a.png", data=png()))}
+    read = read_upload(UploadedFile(name="a.png", data=png()))
+    return {"a.png": (read.type, read.value)}
 
 
 def told(
@@ -170,15 +176,16 @@ def test_a_step_after_a_failed_one_is_skipped_with_the_reason(engine: Engine) ->
 
 
 def test_a_large_picture_is_scaled_down() -> None:
-    kind, value = read_upload(UploadedFile(name="large.png", data=png((1500, 600))))
+    read = read_upload(UploadedFile(name="large.png", data=png((1500, 600))))
 
-    assert kind is ResourceType.IMAGE
-    assert value.size == (512, 205)  # type: ignore[union-attr]
+    assert read.type is ResourceType.IMAGE
+    assert read.value.size == (512, 205)  # type: ignore[union-attr]
+    assert read.size == (1500, 600)
 
 
 def test_a_sound_is_heard() -> None:
     sound = sound_of(0.1 * np.sin(np.arange(4000) / 10))
-    kind, value = read_upload(UploadedFile(name="tone.wav", data=wav_of(sound)))
+    kind, value, _ = read_upload(UploadedFile(name="tone.wav", data=wav_of(sound)))
 
     assert kind is ResourceType.AUDIO
     assert value == sound
@@ -203,3 +210,44 @@ def test_a_hostile_file_is_refused_by_name(name: str, data: bytes, words: str) -
         read_upload(UploadedFile(name=name, data=data))
 
     assert name in str(refused.value)
+
+
+SEGMENT = {
+    "steps": [
+        {
+            "id": "s1",
+            "tool": "image_segmentation_by_points",
+            "inputs": {"image": "$garden.png", "prompt_points": "$point-1"},
+            "outputs": {"mask": "s1.mask"},
+        }
+    ],
+    "answers": ["s1.mask"],
+}
+
+
+def test_a_point_reaches_the_planner_and_the_tool_that_takes_points(engine: Engine) -> None:
+    read = read_upload(UploadedFile(name="garden.png", data=(PREPARED / "garden.png").read_bytes()))
+    files = {"garden.png": (read.type, read.value)}
+    marked = placed([mark_of("point", picture="garden.png", at=[(20, 30)])], files=files, sizes={})
+    planner = Scripted(SEGMENT)
+    request = RunRequest(
+        text="Segment what point-1 is on in garden.png", files={**files, **marked.resources}, marks=marked.given
+    )
+    suite = suite_of("toolworld")
+    offered = frozenset(load_profile("lilliput").experts)
+    found = [event.to_json() for event in run(request, planner=planner, suite=suite, offered=offered, engine=engine)]
+
+    assert planner.received is not None
+    assert planner.received.task.resources == {"garden.png": "image", "point-1": "point"}
+    assert planner.received.task.given == marked.given
+    assert found[0]["marks"] == marked.given
+    assert (found[-1]["ending"], found[-2]["error"]) == ("made", None)
+
+
+def test_alternatives_that_can_run_are_listed_once_and_others_left_out(engine: Engine) -> None:
+    other = {"steps": EDGES["steps"][:1], "answers": ["s1.edge"]}
+    wrong = {"steps": [{**EDGES["steps"][0], "tool": "image_to_gold"}], "answers": ["s1.edge"]}
+    planner = Scripted(EDGES, alternatives=(EDGES, other, wrong, "no plan", other))
+    planned = next(event for event in told(planner, engine=engine) if event["kind"] == "plan")
+
+    assert [[step["tool"] for step in plan["steps"]] for plan in planned["alternatives"]] == [["image_to_edge"]]  # type: ignore[attr-defined,index]

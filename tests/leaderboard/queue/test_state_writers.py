@@ -8,8 +8,10 @@ import leaderboard
 
 ROOT = Path(leaderboard.__file__).parent
 WRITER = ROOT / "evaluations" / "states.py"
-OTHERS = {ROOT / "catalog" / "sealed", ROOT / "workbench"}
-"""Sealed requests and runs of the workbench have states of their own."""
+OTHERS = {ROOT / "catalog" / "sealed"}
+"""Sealed requests have states of their own."""
+OF_RUNS = {ROOT / "workbench" / name for name in ("asking.py", "leasing.py", "models.py")}
+"""Write the state of runs, and of nothing else."""
 _MODELS = {"Evaluation", "Shard", "Attempt"}
 _QUERIES = {"update", "create", "get_or_create", "update_or_create"}
 _SQL = re.compile(r"\bupdate\s+evaluations_\w+.*\bset\s+state\b", re.IGNORECASE | re.DOTALL)
@@ -45,11 +47,27 @@ def test_nobody_else_writes_a_state():
     found = [
         str(path.relative_to(ROOT))
         for path in ROOT.rglob("*.py")
-        if path != WRITER and "migrations" not in path.parts and OTHERS.isdisjoint(path.parents)
+        if path not in {WRITER, *OF_RUNS} and "migrations" not in path.parts and OTHERS.isdisjoint(path.parents)
         for _ in writes_of_state(path.read_text())
     ]
     # These two are in memory: what a step has just written.
     assert found == ["queue/reconcile.py"] * 2
+
+
+def test_those_of_runs_write_to_no_evaluation():
+    for path in OF_RUNS:
+        source = path.read_text()
+        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+        assert not [ast.unparse(call) for call in calls if _is_of_evaluations(call) and _call_writes(call)], path
+        assert not _SQL.search(source), path
+
+
+def _is_of_evaluations(call: ast.Call) -> bool:
+    """Whether a chain of calls, such as `Shard.objects.filter().update()`, begins with a model of evaluations."""
+    part: ast.AST = call
+    while isinstance(part, ast.Call | ast.Attribute):
+        part = part.func if isinstance(part, ast.Call) else part.value
+    return isinstance(part, ast.Name) and part.id in _MODELS
 
 
 def test_every_way_of_writing_is_seen():

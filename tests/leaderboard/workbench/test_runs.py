@@ -1,15 +1,20 @@
 """Runs of the workbench, through a real server and the real worker's loop with a fake runner."""
 
 import base64
+import html
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 
 import httpx
 import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from evaluator.core.tools.types import ResourceType
 from evaluator.planners.named import planners_of_requests
 from gpu_jobs.client import ApiClient, AttemptOverError
 from gpu_jobs.contract import GivenUp, LeaseRequest, RunEvents
@@ -19,16 +24,19 @@ from leaderboard.people.services import create_token
 from leaderboard.workbench import asking, leasing
 from leaderboard.workbench.asking import GivenFile, NewRun, TooManyRunsError
 from leaderboard.workbench.models import Run, RunState
+from leaderboard.workbench.web.presenters import submit_address
 from tests.fakes.runner import FakeRunner
 from tests.leaderboard.factories import make_evaluation, make_suite
 from tests.leaderboard.serving import server
+from tests.leaderboard.workbench.factories import PLAN, make_run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC")
 
 
 @pytest.fixture(autouse=True)
-def suite(own_store):
+def suite(own_store, settings):
+    settings.WORKBENCH_IS_OPEN = True
     return make_suite(slug="toolworld")
 
 
@@ -228,6 +236,9 @@ def test_limits_are_of_each_asker(settings):
         ({"files": [{"name": "a.png", "content": "%%%"}]}, "files"),
         ({"files": [{"name": "a.png", "content": "aaaa"}] * 2}, "files"),
         ({"after": "5e8c0a52-1d3f-47e6-b6a4-2f9b7f3c9d21"}, "after"),
+        ({"marks": [{"type": "point", "picture": "b.png", "at": [[1, 1]]}]}, "marks"),
+        ({"marks": [{"type": "point", "picture": "a.png", "at": [[1, -1]]}]}, "marks.0.at.0.1"),
+        ({"marks": [{"type": "box", "picture": "a.png", "at": [[1, 1]]}]}, "marks"),
         ({"more": 1}, "more"),
     ],
 )
@@ -318,3 +329,96 @@ def test_a_run_that_lasts_too_long_is_cancelled_at_its_next_call(site, settings)
 
     run.refresh_from_db()
     assert (run.state, run.reason) == (RunState.CANCELLED, "It took longer than ten minutes.")
+
+
+POINT = {"type": "point", "picture": "a.png", "at": [[0, 0]]}
+
+
+def test_a_point_of_the_page_reaches_the_worker_and_is_drawn(site, settings):
+    page = Client().post(
+        "/workbench/",
+        {"text": "What is at point-1?", "files": SimpleUploadedFile("a.png", PNG), "point_x": "0", "point_y": "0"},
+    )
+    assert Run.objects.get().marks == [POINT]
+    runner = work(site, settings)
+
+    assert runner.received[0].files["point-1"] == (ResourceType.POINT, "0,0")
+    shown = httpx.get(f"{site}{page.url}").text
+    assert "point-1: 0, 0 in a.png" in shown
+    assert '<circle class="mark" cx="0.5" cy="0.5"' in shown
+
+
+def test_a_point_outside_of_its_picture_fails_with_the_size(site, settings):
+    run = ask(files=[GivenFile(name="a.png", data=PNG)], marks=asking.stored_marks([{**POINT, "at": [[5, 5]]}]))
+    work(site, settings)
+
+    assert run.events.last().body["text"] == "point-1 lies outside a.png, which has 1x1 pixels."
+
+
+@pytest.mark.parametrize(
+    "point", [{"point_x": "3"}, {"point_x": "a", "point_y": "1"}, {"point_x": "1", "point_y": "1"}]
+)
+def test_a_point_that_is_none_is_refused_on_the_page(point):
+    response = Client().post("/workbench/", {"text": "Draw it", **point})
+    assert response.status_code == 400
+    assert Run.objects.count() == 0
+
+
+def test_the_next_request_and_an_edited_plan_keep_the_points(site, settings):
+    first = ask(files=[GivenFile(name="a.png", data=PNG)], marks=asking.stored_marks([POINT]))
+    work(site, settings)
+    visitor = Client()
+    visitor.post(
+        f"/workbench/{first.pk}/next/", {"text": "More", "point_picture": "a.png", "point_x": "0", "point_y": "0"}
+    )
+    visitor.post(f"/workbench/{first.pk}/again/", {"plan": "[]"})
+    after, again = Run.objects.exclude(pk=first.pk).order_by("created")
+
+    assert (after.marks, again.marks) == ([POINT, POINT], [POINT])
+
+
+def test_an_alternative_is_shown_with_its_score_and_runs_as_a_plan():
+    run = make_run(User.objects.create_user("ada"))
+    event = run.events.get(number=2)
+    event.body["alternatives"] = [{"steps": PLAN["steps"][:1], "answers": ["s1.text"]}]
+    event.body["notes"] = {"search": [{"candidates": [{"tools": ["image_captioning"], "score": 3.25}]}]}
+    event.save()
+    page = Client().get(f"/workbench/{run.pk}/").content.decode()
+
+    assert "score 3.25" in page
+    assert "Run alternative 1" in page
+
+
+def test_the_planner_of_a_run_can_be_submitted_with_the_same_settings():
+    user = User.objects.create_user("ada")
+    run = make_run(user)
+    Run.objects.filter(pk=run.pk).update(bundled_name=planner())
+    visitor = Client()
+    visitor.force_login(user)
+    address = html.unescape(
+        re.search(r'href="(/submit/[^"]+)"', visitor.get(f"/workbench/{run.pk}/").content.decode())[1]
+    )
+    form = visitor.get(address).context["form"]
+
+    assert form.initial == {"bundled_name": planner(), "name": planner().replace("/", "-"), "suites": ["toolworld"]}
+    chosen = re.search(rf'<input[^>]*value="{re.escape(planner())}"[^>]*>', visitor.get(address).content.decode())
+    assert " checked" in chosen[0]
+
+
+def test_the_address_of_an_endpoint_is_for_its_owner_only():
+    evaluation = make_evaluation(state="launching")
+    row = evaluation.submission.planner
+    row.kind, row.bundled_name, row.endpoint_url = "endpoint", "", "https://planner.example.org/"
+    row.save()
+    run = Run(planner=row, suite="toolworld")
+
+    assert submit_address(run, reader=AnonymousUser()) == ""
+    assert "endpoint_url=https%3A%2F%2Fplanner.example.org%2F" in submit_address(run, reader=row.owner)
+
+
+def test_no_secret_is_taken_from_an_address():
+    visitor = Client()
+    visitor.force_login(User.objects.create_user("ada"))
+    form = visitor.get("/submit/endpoint/?header_value=secret&endpoint_url=https://a.example").context["form"]
+
+    assert form.initial == {"endpoint_url": "https://a.example"}

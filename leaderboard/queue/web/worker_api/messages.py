@@ -63,11 +63,11 @@ _EXAMPLES: dict[str, Any] = {
     "WorkerRunLease": {
         "run": EVALUATION_ID, "token": "q" * 43, "expires_in": 30.0, "heartbeat_seconds": 5.0, "suite": EXAMPLE_SUITE,
         "profile": "lilliput", "request": "What is in a.png?",
-        "files": [{"number": 0, "name": "a.png", "type": "image", "media_type": ""}], "history": [],
+        "files": [{"number": 0, "name": "a.png", "type": "image", "media_type": ""}],
+        "marks": [{"type": "point", "picture": "a.png", "at": [[12, 30]]}], "history": [],
         "planner": {"kind": "bundled", "name": "gold"}, "plan": None,
     },
     "WorkerRunEvents": {"first": 2, "events": [{"kind": "asked", "planner": "my-planner", "tools": 24}]},
-    "WorkerRunReturned": {"how": "released", "reason": "the worker was stopped"},
     "WorkerDoctorReport": {
         "worker": "gpu-7", "profile": "paper", "weights": "own",
         "device": {"kind": "cuda", "card": "NVIDIA H100", "cuda": "12.8", "total_bytes": 85_000_000_000},

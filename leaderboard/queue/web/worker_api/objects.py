@@ -39,6 +39,7 @@ from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.web.worker_api.attempts import DONE, ENDED, AttemptView
 from leaderboard.queue.web.worker_api.messages import answer, validated
+from leaderboard.queue.web.worker_api.received_bundles import problem_of_frame, received_frames
 from leaderboard.queue.workers import logs
 
 _LEAST_BYTES = 16 * 1024
@@ -110,15 +111,7 @@ class BundleView(AttemptView):
     )
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
         leases.heartbeat(attempt_id)
-        if request.META.get("CONTENT_TYPE") != bundles.CONTENT_TYPE:
-            raise FieldValidationError({"bundle": [f"Content-Type must be {bundles.CONTENT_TYPE}."]})
-        data = request._request.read(bundles.MOST_BYTES + 1)
-        if len(data) > bundles.MOST_BYTES:
-            raise TooLargeError(f"A bundle has at most {bundles.MOST_BYTES} bytes.")
-        try:
-            frames = bundles.unpack(data)
-        except bundles.BundleError as error:
-            raise FieldValidationError({"bundle": [f"{error}."]}) from error
+        frames = received_frames(request)
         redact = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))
         problems = {frame.digest: problem for frame in frames if (problem := _problem(frame, redact=redact))}
         good = [frame for frame in frames if frame.digest not in problems]
@@ -129,12 +122,8 @@ class BundleView(AttemptView):
 
 def _problem(frame: bundles.Frame, *, redact: Redactor) -> str:
     """Why an artefact is refused, as a sentence; empty if it is valid."""
-    if frame.media_type not in list(MediaType):
-        return f"The media type must be one of: {', '.join(MediaType)}."
-    if len(frame.data) > settings.MAX_OBJECT_BYTES:
-        return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
-    if (actual := digest_of(frame.data)) != frame.digest:
-        return f"The bytes have the SHA-256 {actual}."
+    if problem := problem_of_frame(frame):
+        return problem
     artefact = Artefact(data=frame.data, media_type=MediaType(frame.media_type))
     return _NOT_CLEAN if redact.in_artefact(artefact) is not artefact else ""
 

@@ -230,7 +230,7 @@ def asked(path: str, token: str = TOKEN, **more):
 @pytest.mark.usefixtures("pools")
 def test_a_scaler_reads_how_many_workers_a_pool_needs(launcher, django_assert_max_num_queries):
     make_evaluation(state=EvaluationState.LAUNCHING, suite=make_suite(runnable=20))
-    with django_assert_max_num_queries(3):
+    with django_assert_max_num_queries(2):
         answer = asked("/metrics/pools/gpu")
     assert answer.json() == {"workers": 3, "models": 0, "open_shards": 3}
     assert "no-store" in answer.headers["Cache-Control"]

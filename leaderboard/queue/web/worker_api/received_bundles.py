@@ -1,0 +1,41 @@
+"""Bundles of artefacts as workers send them, checked."""
+
+from collections.abc import Sequence
+
+from django.conf import settings
+from rest_framework.exceptions import ValidationError as FieldValidationError
+from rest_framework.request import Request
+
+from evaluator.core.values import MediaType
+from evaluator.execution.engine.store import digest_of
+from gpu_jobs import bundles
+from leaderboard.platform.api.parsers import TooLargeError
+
+
+def received_frames(request: Request) -> Sequence[bundles.Frame]:
+    """The artefacts of a body.
+
+    Raises:
+        FieldValidationError: the body is no bundle.
+        TooLargeError: it is too large.
+    """
+    if request.META.get("CONTENT_TYPE") != bundles.CONTENT_TYPE:
+        raise FieldValidationError({"bundle": [f"Content-Type must be {bundles.CONTENT_TYPE}."]})
+    data = request._request.read(bundles.MOST_BYTES + 1)
+    if len(data) > bundles.MOST_BYTES:
+        raise TooLargeError(f"A bundle has at most {bundles.MOST_BYTES} bytes.")
+    try:
+        return bundles.unpack(data)
+    except bundles.BundleError as error:
+        raise FieldValidationError({"bundle": [f"{error}."]}) from error
+
+
+def problem_of_frame(frame: bundles.Frame) -> str:
+    """Why an artefact is refused, as a sentence; empty if it is valid."""
+    if frame.media_type not in list(MediaType):
+        return f"The media type must be one of: {', '.join(MediaType)}."
+    if len(frame.data) > settings.MAX_OBJECT_BYTES:
+        return f"An artefact has at most {settings.MAX_OBJECT_BYTES} bytes."
+    if (actual := digest_of(frame.data)) != frame.digest:
+        return f"The bytes have the SHA-256 {actual}."
+    return ""
