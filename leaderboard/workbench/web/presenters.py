@@ -17,8 +17,7 @@ from leaderboard.evaluations.results.objects import object_url, server_store
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
 from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, types_of
-from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.platform.fields import SeenBy
 from leaderboard.workbench.asking import place_of, results_of, usual_seconds
 from leaderboard.workbench.models import Run, RunState
@@ -186,7 +185,7 @@ def submit_address(run: Run, *, reader: Reader) -> str:
     planner = run.planner
     if planner is None:
         values = {"bundled_name": run.bundled_name, "name": run.bundled_name.replace("/", "-").replace(":", "-")}
-        kind = str(PlannerKind.BUNDLED)
+        kind = next(name for name, one in KINDS.items() if any(field.name == "bundled_name" for field in one.fields))
     else:
         is_own = reader.is_authenticated and reader.pk == planner.owner_id
         fields = [field for field in kind_of(planner).fields if field.on_page and field.seen_by is not SeenBy.NOBODY]
