@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from evaluator.controlllm.optional_columns import with_optional_columns
+from evaluator.controlllm.optional_columns import with_optional_columns, with_responses
 from evaluator.controlllm.soundworld import SLUG as SOUND
 from evaluator.controlllm.toolbench.abstention import SLUG as ABSTAIN
 from evaluator.controlllm.toolbench.abstention import toolmini_abstain_suite
@@ -23,6 +23,7 @@ from evaluator.episodes.judgement import JudgedPlans
 from evaluator.episodes.turns.interactive import step_by_step
 
 if TYPE_CHECKING:
+    from evaluator.core.records import ResultRecord
     from evaluator.core.suites.base import Suite
     from evaluator.core.suites.samples import SampleSource
 
@@ -64,11 +65,19 @@ def _released(setting: Setting, *, slug: str) -> "SampleSource":
     return released_inputs(folder=setting.inputs, tasks=suite_of(slug).tasks, slug=slug)
 
 
+def _responses(record: "ResultRecord", **given: Any) -> "ResultRecord":
+    from evaluator.controlllm.response_columns import responses
+
+    return responses(record, **given)
+
+
 def _executed(slug: str, build: "Callable[[], Suite]") -> Entry:
     return Entry(
         slug=slug,
-        build=with_optional_columns(build),
-        episode=ExecutedPlans(samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True),
+        build=with_responses(build),
+        episode=ExecutedPlans(
+            samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True, responses=_responses
+        ),
         catalogue=_CATALOGUE,
         is_available=lambda: _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS")),
     )
@@ -79,8 +88,8 @@ _CATALOGUE = CONTROLLLM.name
 _REGEX = deferred("evaluator.controlllm.toolbench.mini.regex:plan")
 _WORLD = Entry(
     slug=WORLD,
-    build=with_optional_columns(_toolworld),
-    episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True),
+    build=with_responses(_toolworld),
+    episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True, responses=_responses),
     catalogue=_CATALOGUE,
     regex=_REGEX,
 )

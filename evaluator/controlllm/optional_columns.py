@@ -48,6 +48,36 @@ GPT_SCORE = Rated(
 """ControlLLM, appendix 2.3, of every suite of whole plans."""
 
 
+_RESPONSE = partial(
+    Column, indicator=True, is_optional=True, interval=IntervalMethod.WILSON,
+)  # fmt: skip
+RESPONSE_COLUMNS = (
+    _RESPONSE(
+        key="faithful", label="Faithful", title="Faithful response",
+        description="Share of responses whose files, numbers and quotations are all in a result or in the request.",
+    ),
+    _RESPONSE(
+        key="complete", label="Complete", title="Complete response",
+        description="Share of responses that give every result by its file or value.",
+    ),
+    _RESPONSE(
+        key="claims_only_what_ran", label="Claims what ran", title="Response that claims only what ran",
+        description="Share of responses that name or describe no tool as used that did not run.",
+    ),
+)  # fmt: skip
+"""Of planners that answer in sentences once their plan has run (`response_columns`)."""
+
+
+def with_responses(build: Callable[[], Suite]) -> Callable[[], Suite]:
+    """The builder of an executed suite with the optional columns and those of responses."""
+    return partial(_with_responses, build)
+
+
+def _with_responses(build: Callable[[], Suite]) -> Suite:
+    suite = _with_columns(build)
+    return replace(suite, metrics=(*suite.metrics, *RESPONSE_COLUMNS))
+
+
 def with_optional_columns(build: Callable[[], Suite]) -> Callable[[], Suite]:
     """The builder of a suite with the optional columns."""
     return partial(_with_columns, build)

@@ -75,6 +75,26 @@ class Strategy(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanPlan:
+    """What came of a planner's plan on the first sample, in words."""
+
+    request: PlannerRequest
+    calls: tuple[str, ...]
+    """The calls that ran, as `tool(name=value, ...)`, in the plan's order."""
+    results: Mapping[str, str]
+    """Each answer in words, by the name of its file."""
+
+
+@runtime_checkable
+class RespondingStrategy(Strategy, Protocol):
+    """A strategy that answers in sentences once its plan has run."""
+
+    def respond(self, ran: RanPlan) -> Conversation:
+        """The conversation whose draft's plan is the response, as a text."""
+        ...
+
+
 @runtime_checkable
 class StrategyWithWeights(Strategy, Protocol):
     """A strategy with neural networks of its own, in addition to or instead of a language model."""

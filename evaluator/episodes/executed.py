@@ -15,7 +15,7 @@ from evaluator.scoring.arbiters.base import ArbiterName
 
 if TYPE_CHECKING:
     from evaluator.core.suites.samples import SampleSource
-    from evaluator.episodes.execution import ExecutionEvaluator
+    from evaluator.episodes.execution import ExecutionEvaluator, Responses
     from evaluator.episodes.judgement import Judge
     from evaluator.execution.engine.progress import Listener
     from evaluator.execution.engine.store import Store
@@ -38,6 +38,7 @@ class Prepared:
     judge: "Judge | None" = None
     beside_gold: bool = False
     counterparts: "SampleSource | None" = None
+    responses: "Responses | None" = None
 
     def evaluator(self, *, listener: "Listener | None" = None) -> "ExecutionEvaluator":
         """The evaluator. Loads torch."""
@@ -47,6 +48,7 @@ class Prepared:
             suite=self.suite, profile=self.profile, samples=self.samples, count=self.count, store=self.store,
             device=self.device, memory_budget=self.memory_budget, listener=listener, split=self.split,
             judge=self.judge, beside_gold=self.beside_gold, counterparts=self.counterparts,
+            responses=self.responses,
         )  # fmt: skip
 
 
@@ -66,6 +68,8 @@ class ExecutedPlans:
     indicator `drop`. The digest of `samples` covers them. Step-by-step forms leave them out."""
     extended: Mapping[str, str] = field(default_factory=dict)
     """By the name of a profile, that of the one that extends it by tools which other suites do not offer."""
+    responses: "Responses | None" = None
+    """Scores what planners say about their results, in optional columns."""
 
     @property
     def executes(self) -> bool:
@@ -108,7 +112,7 @@ class ExecutedPlans:
         return Prepared(
             suite=suite_asked, profile=profile, samples=samples, count=setting.samples, store=store,
             device=setting.device, memory_budget=setting.memory_budget, split=setting.split, judge=self.judge,
-            beside_gold=self.beside_gold, counterparts=counterparts,
+            beside_gold=self.beside_gold, counterparts=counterparts, responses=self.responses,
         )  # fmt: skip
 
     def profile(self, name: str) -> "Profile":

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from typing import Protocol
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.planner import Planner
+from evaluator.core.planner import Planner, PlannerRequest, request_for
 from evaluator.core.provenance import provenance
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite
@@ -28,7 +29,7 @@ from evaluator.episodes.parts import (
 )
 from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, agreement
-from evaluator.execution.engine.jobs import FailureKind, Job
+from evaluator.execution.engine.jobs import FailureKind, Job, JobResult
 from evaluator.execution.engine.pool import ExpertPool, Experts
 from evaluator.execution.engine.progress import Listener
 from evaluator.execution.engine.run import Engine
@@ -39,6 +40,26 @@ from evaluator.scoring.metrics.scorers.base import Scorer
 
 _PLANNER_REASONS = {FailureKind.LIMIT: Reason.LIMIT_EXCEEDED, FailureKind.INPUT: Reason.UNFIT_INPUT}
 """Failures caused by the plan."""
+
+
+class Responses(Protocol):
+    """Asks planners that answer in sentences for a response to their results, and scores it."""
+
+    def __call__(
+        self, record: ResultRecord, *, planner: Planner, item: Planned, request: PlannerRequest, result: JobResult,
+        engine: Engine,
+    ) -> ResultRecord:  # fmt: skip
+        """The scored record with the response and its scores; unchanged if the planner gives none.
+
+        Args:
+            record: of a plan that ran.
+            planner: the planner.
+            item: its plan.
+            request: what it was asked.
+            result: of the plan on the first sample.
+            engine: holds the values of results.
+        """
+        ...
 
 
 class ExecutionEvaluator:
@@ -67,6 +88,7 @@ class ExecutionEvaluator:
         judge: Judge | None = None,
         beside_gold: bool = False,
         counterparts: SampleSource | None = None,
+        responses: Responses | None = None,
     ) -> None:
         """Args:
         suite: the suite whose tasks are evaluated.
@@ -83,6 +105,7 @@ class ExecutionEvaluator:
         judge: adds indicators of the plans.
         beside_gold: whether to execute gold plans too, for the indicator `RELATIVE`.
         counterparts: other inputs of the same tasks and samples, for the indicator `DROP`.
+        responses: scores what planners say about their results; None: they are not asked.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
@@ -96,7 +119,7 @@ class ExecutionEvaluator:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
         self._counterparts = None if counterparts is None else SampleArtefacts(source=counterparts, engine=self.engine)
         self.count, self._split, self._device = count, split, device
-        self._judge, self._beside_gold = judge, beside_gold
+        self._judge, self._beside_gold, self._responses = judge, beside_gold, responses
         self._scoring = ResultScorer(
             engine=self.engine, samples=self._samples, count=count, profile=profile, device=device, scorers=scorers
         )
@@ -140,7 +163,7 @@ class ExecutionEvaluator:
             else:
                 planned.append(judged)
         order = {task.key: position for position, task in enumerate(requested)}
-        yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]))
+        yield from self._execute(sorted(planned, key=lambda item: order[item.task.key]), planner=planner)
 
     def on(self, suite: Suite) -> "ExecutionEvaluator":
         """A copy for another form of the suite's tasks, with the same data, experts and store."""
@@ -193,7 +216,7 @@ class ExecutionEvaluator:
             return planned
         return with_judgement(planned, judgement=self._judge(suite=self.suite, planned=planned))
 
-    def _execute(self, planned: Sequence[Planned]) -> Iterator[ResultRecord]:
+    def _execute(self, planned: Sequence[Planned], *, planner: Planner) -> Iterator[ResultRecord]:
         open_tasks: dict[str, tuple[Planned, Pending]] = {}
         jobs: list[Job] = []
         for item in planned:
@@ -229,12 +252,23 @@ class ExecutionEvaluator:
                         complete.append((item, pending))
                 self._scoring.prepare([(item.task, pending) for item, pending in complete])
                 for item, pending in complete:
-                    yield self._score(item=item, pending=pending)
+                    record = self._score(item=item, pending=pending)
+                    yield self._with_response(record, planner=planner, item=item, pending=pending)
         except Exception:
             self._samples.forget()
             if self._counterparts is not None:
                 self._counterparts.forget()
             raise
+
+    def _with_response(
+        self, record: ResultRecord, *, planner: Planner, item: Planned, pending: Pending
+    ) -> ResultRecord:
+        if self._responses is None or record.outcome is not Outcome.SCORED:
+            return record
+        context = self.suite.context(task=item.task, offered=frozenset(self.profile.experts))
+        request = request_for(suite=self.suite, task=item.task, context=context)
+        result = pending.results(self.count)[0]
+        return self._responses(record, planner=planner, item=item, request=request, result=result, engine=self.engine)
 
     def _score(self, *, item: Planned, pending: Pending) -> ResultRecord:
         results = pending.results(self.count)

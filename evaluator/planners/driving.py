@@ -22,7 +22,7 @@ from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall, Reason
-from evaluator.core.strategy import Strategy, StrategyWithWeights
+from evaluator.core.strategy import Conversation, RanPlan, RespondingStrategy, Strategy, StrategyWithWeights
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.network.event_loop import LoopThread
 from evaluator.planners.conversation import End, StrategyConversation
@@ -96,6 +96,22 @@ class StrategyPlanner:
         if isinstance(self._model, ConcurrentLanguageModel):
             return self._concurrently(conversations, model=self._model)
         return self._in_rounds(conversations)
+
+    @property
+    def responds(self) -> bool:
+        """Whether it answers in sentences once a plan has run."""
+        return isinstance(self._strategy, RespondingStrategy)
+
+    def respond(self, ran: RanPlan) -> PlannerReply | PlannerError:
+        """The response to the results of a plan, whose `plan` is a text, or why there is none."""
+        assert isinstance(self._strategy, RespondingStrategy)
+        bound = _Responding(name=self._strategy.name, needs=self._strategy.needs, strategy=self._strategy, ran=ran)
+        conversation = StrategyConversation(strategy=bound, request=ran.request)
+        if isinstance(self._model, ConcurrentLanguageModel):
+            _, end = next(self._concurrently([conversation], model=self._model))
+        else:
+            _, end = next(self._in_rounds([conversation]))
+        return end
 
     def close(self) -> None:
         """Cancel running conversations and close connections."""
@@ -196,6 +212,20 @@ class StrategyPlanner:
                     group.create_task(hold(index, conversation))
         finally:
             strategist.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Responding:
+    """The response of a strategy as a strategy."""
+
+    name: str
+    needs: frozenset[Ability]
+    strategy: RespondingStrategy
+    ran: RanPlan
+
+    def converse(self, request: PlannerRequest) -> Conversation:
+        del request
+        return self.strategy.respond(self.ran)
 
 
 @dataclass(frozen=True, slots=True)

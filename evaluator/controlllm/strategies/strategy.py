@@ -24,7 +24,7 @@ from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.language_model import Ability, Answer, Call, GenerateCall
 from evaluator.core.planner import PlannerRequest
-from evaluator.core.strategy import Conversation, Draft, in_role
+from evaluator.core.strategy import Conversation, Draft, RanPlan, in_role
 from evaluator.core.strategy_options import NumberOption, Options, Role
 from evaluator.core.tools.catalogues import CONTROLLLM
 
@@ -68,6 +68,14 @@ def respond_offline(*, calls: Sequence[str], results: Mapping[str, JsonValue], f
     count = f"{len(calls)} tool{'' if len(calls) == 1 else 's'}"
     used = f"I called {count}: {'; '.join(calls)}. " if calls else ""
     return f"{used}The results: {'; '.join(_listed(results))}.{failed}"
+
+
+def respond_by_names(*, calls: Sequence[str], results: Mapping[str, str]) -> str:
+    """Sentences that name each tool that ran and each result, and state nothing else."""
+    tools = ", ".join(dict.fromkeys(call.partition("(")[0] for call in calls))
+    said = [f'The result {name} says: "{value}".' if name.endswith(".txt") else f"The result is {name}: {value}."
+            for name, value in results.items()]  # fmt: skip
+    return " ".join([f"I used {tools}." if tools else "I used no tool.", *said])
 
 
 def _listed(results: Mapping[str, JsonValue]) -> list[str]:
@@ -273,6 +281,15 @@ class ChainControlLLM(AdaptiveControlLLM):
     name = "controlllm/chain"
     description = "Thoughts-on-Graph as in the whole chain: plans only what tools do, and abstains from the rest."
     demanding = True
+
+    def respond(self, ran: RanPlan) -> Conversation:
+        """The response to the results of its plan: sentences by rules, or by the model of the role `respond`."""
+        results: dict[str, JsonValue] = dict(ran.results)
+        if not self.asks:
+            return Draft(plan=respond_by_names(calls=ran.calls, results=ran.results))
+        call = response_call(request=ran.request.task.request, calls=ran.calls, results=results)
+        (answer,) = yield [replace(call, role=RESPOND)]
+        return Draft(plan=read_response(answer))
 
 
 STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM, ChainControlLLM)
