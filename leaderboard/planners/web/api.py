@@ -10,7 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_view
 from rest_framework import serializers, status
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed, NotFound
@@ -190,8 +190,8 @@ class HeaderView(ApiView):
     @extend_schema(responses={200: HeaderOutput})
     def put(self, request: Request, submission_id: UUID, role: str = "") -> Response:
         """Replace it."""
-        planner = self._planner(request, submission_id, role=role)
         entered = self.read(request)
+        planner = self._planner(request, submission_id, role=role)
         try:
             secret_headers.replace(planner=planner, **entered, by=user_of(request), role=role)
         except FieldErrors as error:
@@ -217,5 +217,9 @@ class HeaderView(ApiView):
         return planner
 
 
+@extend_schema_view(
+    put=extend_schema(operation_id="submissions_role_header_update"),
+    delete=extend_schema(operation_id="submissions_role_header_destroy"),
+)
 class RoleHeaderView(HeaderView):
     """The secret header of the model of one role of a submission's planner, as of the planner itself."""

@@ -96,7 +96,7 @@ def test_datasheets_and_model_cards_follow_their_chapters():
     assert [title for title in re.findall(r"<h3[^>]*>(.*?)</h3>", appended) if title in titles] == titles
     assert "185 requests in English" in sheets.html
     cards = page_of("paper-profile")
-    profile = load_profile("lilliput")
+    profile = load_profile("lilliput-sound")
     specs = (*profile.experts.values(), *profile.scorers.values())
     models = {spec.path.name for spec in specs if spec.weights_digest != NO_WEIGHTS}
     appended = cards.html.partition('id="model-cards"')[2]
