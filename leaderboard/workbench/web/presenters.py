@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from django.db.models import Prefetch, prefetch_related_objects
 from django.urls import reverse
 
 from evaluator.core.records import ArtefactReference
@@ -20,7 +21,7 @@ from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, typ
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.platform.fields import SeenBy
 from leaderboard.workbench.asking import place_of, results_of, usual_seconds
-from leaderboard.workbench.models import Run, RunState
+from leaderboard.workbench.models import Run, RunFile, RunState
 
 OUTCOMES = {
     Ending.MADE: "scored",
@@ -128,6 +129,8 @@ class RunPage(NamedTuple):
 
 def run_page(run: Run) -> RunPage:
     """The page of a run as it is now."""
+    prefetch_related_objects([run], "events", Prefetch("files", RunFile.objects.defer("data")))
+    results = results_of(run)
     events = [event.body for event in run.events.all()]
     by_kind = {body["kind"]: body for body in events}
     reading = Reading(store=server_store(split=""), url_of=lambda digest: object_url(digest=digest, split=""))
@@ -155,14 +158,14 @@ def run_page(run: Run) -> RunPage:
         marks=tuple(_drawn(name, mark, files=given) for name, mark in marks.items()),
         pictures=tuple(
             Pointable(name, object_url(digest=artefact["digest"], split=""))
-            for name, artefact in (*given.items(), *((result["name"], result) for result in results_of(run)))
+            for name, artefact in (*given.items(), *((result["name"], result) for result in results))
             if artefact["type"] == ResourceType.IMAGE
         ),
         graph=_graph(plan, seen=seen, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
         steps=steps,
         answers=tuple(
             _shown(reading, name=result["name"], artefact=result, alt=f"The result {result['name']}")
-            for result in results_of(run)
+            for result in results
         ),
         text=ended.get("text", ""),
         problems=tuple(ended.get("problems", ())),
@@ -172,7 +175,7 @@ def run_page(run: Run) -> RunPage:
         alternatives=_alternatives(planned),
         seconds=planned.get("seconds") if planned and not planned.get("edited") else None,
         notes=json.dumps(planned["notes"], indent=2, ensure_ascii=False)[:6000] if planned.get("notes") else "",
-        results=tuple(result["name"] for result in results_of(run)),
+        results=tuple(result["name"] for result in results),
         events=len(events),
     )
 

@@ -77,6 +77,7 @@ def things():
         "pair_id": [str(make_pair(owner, a=bundled("a"), b=bundled("b"), suite="openagi").pk)],
         "season": [make_season().name],
         "suite": ["openagi"],
+        "role": ["decompose"],
     }
 
 
