@@ -21,7 +21,7 @@ from evaluator.controlllm.soundworld.requests import (
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.sounds import Sound, sound_of
-from evaluator.core.suites.base import Column, Conditions, Panel, Suite, Task
+from evaluator.core.suites.base import EXACT, Column, Conditions, IntervalMethod, Panel, Suite, Task
 from evaluator.core.suites.facets import MODALITY, STRUCTURE, Facet, Facets
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.secrets import derived
@@ -237,6 +237,12 @@ COLUMNS = (
         key=RELATIVE, label="Relative", indicator=True,
         description="The score as a share of the gold plan's score on the same sample, at most 1, so that a weak "
         "expert does not count against the planner. Samples on which the gold plan scores 0 are omitted.",
+    ),
+    Column(
+        key=EXACT, label="Exact plan", is_default=True, indicator=True, interval=IntervalMethod.WILSON,
+        description="Share of tasks whose plan equals the gold plan up to the names of steps and values and the order "
+        "of independent steps.",
+        title="Exact plan",
     ),
     *(
         Column(key=metric, label=label, description=description, metric=metric)

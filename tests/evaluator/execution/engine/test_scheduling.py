@@ -79,7 +79,7 @@ def test_a_plan_with_a_cycle_is_refused_and_not_waited_for():
     ("function", "says"),
     [
         (lambda item: {}, "fake/invert gave no image"),
-        (lambda item: {"image": 7}, "a value is a picture, a text, a clip or findings"),
+        (lambda item: {"image": 7}, "a value is a picture, a text, a clip, a sound or findings"),
         (lambda item: item["nothing"], "nothing"),
         (lambda item: 1 / 0, "division by zero"),
     ],
