@@ -40,7 +40,7 @@ MODULES = {
     "A page": "frontend/templates/people/profiles/newest.html",
 }
 """Where the module or template of each recipe goes."""
-PROSE = frozenset({"A suite", "An expert of your own package", "Migrations", "Testing"})
+PROSE = frozenset({"A suite", "A suite of your own package", "An expert of your own package", "Migrations", "Testing"})
 """Chapters without a recipe."""
 
 

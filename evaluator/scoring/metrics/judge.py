@@ -12,7 +12,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.tools.types import Tool
@@ -29,7 +29,9 @@ from evaluator.network.transient import (
     server_error,
     status_in,
 )
-from evaluator.scoring.metrics.statistics import Interval, krippendorff_alpha, mean_of_tasks
+
+if TYPE_CHECKING:
+    from evaluator.scoring.metrics.statistics import Interval
 
 VOTES = 3
 LEAST_VOTES = 2
@@ -141,7 +143,7 @@ def mean_vote(votes: Iterable[float | None]) -> float | None:
 class JudgeSummary:
     """The votes on many plans."""
 
-    score: Interval | None
+    score: "Interval | None"
     """Mean of the scores with a 95 % interval over plans; None if no plan was scored."""
     unscored: int
     """Plans with fewer than two votes."""
@@ -163,6 +165,9 @@ def judge_plan(*, judge: Judge, case: Case) -> JudgedPlan:
 
 def summarise_votes(judged: Iterable[JudgedPlan]) -> JudgeSummary:
     """Mean, counts and agreement over plans."""
+    # Suites declare columns with this module, and are listed without numpy.
+    from evaluator.scoring.metrics.statistics import krippendorff_alpha, mean_of_tasks
+
     plans = tuple(judged)
     scores = [plan.score for plan in plans]
     valid = [score for score in scores if score is not None]
