@@ -190,8 +190,9 @@ class HeaderView(ApiView):
     @extend_schema(responses={200: HeaderOutput})
     def put(self, request: Request, submission_id: UUID, role: str = "") -> Response:
         """Replace it."""
+        planner = self._own(request, submission_id)
         entered = self.read(request)
-        planner = self._planner(request, submission_id, role=role)
+        _check_role(role, planner=planner)
         try:
             secret_headers.replace(planner=planner, **entered, by=user_of(request), role=role)
         except FieldErrors as error:
@@ -204,17 +205,20 @@ class HeaderView(ApiView):
     @extend_schema(responses={204: None})
     def delete(self, request: Request, submission_id: UUID, role: str = "") -> Response:
         """Forget it."""
-        planner = self._planner(request, submission_id, role=role)
+        planner = self._own(request, submission_id)
+        _check_role(role, planner=planner)
         if not secret_headers.take_away(planner=planner, by=user_of(request), role=role):
             raise NotFound("No secret header is kept for this planner.")
         return Response(status=status.HTTP_204_NO_CONTENT)
 
-    def _planner(self, request: Request, submission_id: UUID, *, role: str) -> Planner:
-        planner = get_object_or_404(Planner, submissions=submission_id, owner=request.user)
-        if role and role not in planner.roles:
-            there_are = f"it has {', '.join(planner.roles)}" if planner.roles else "it has none"
-            raise NotFound(f"This planner has no role {role[:80]!r} with a model of its own; {there_are}.")
-        return planner
+    def _own(self, request: Request, submission_id: UUID) -> Planner:
+        return get_object_or_404(Planner, submissions=submission_id, owner=request.user)
+
+
+def _check_role(role: str, *, planner: Planner) -> None:
+    if role and role not in planner.roles:
+        there_are = f"it has {', '.join(planner.roles)}" if planner.roles else "it has none"
+        raise NotFound(f"This planner has no role {role[:80]!r} with a model of its own; {there_are}.")
 
 
 @extend_schema_view(
