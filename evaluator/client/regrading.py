@@ -26,7 +26,7 @@ def regrade(
     Planners are not asked, and nobody is charged. Without --judge, --scorers and --suite-version each of these may
     differ from the first run; with one of them, a difference in another is an error.
 
-    For operators of a site. Prints id and address of what changed for each new evaluation.
+    For operators of a site. Prints the id of each new evaluation and the address of its page of changes.
     """
     allowed = [
         name for name, is_set in {"judge": judge, "scorers": scorers, "suite_version": suite_version}.items() if is_set

@@ -57,6 +57,12 @@ def _sounds(setting: Setting) -> "SampleSource":
     return samples_of(setting)
 
 
+def _scores_of_sounds() -> str:
+    from evaluator.controlllm.soundworld.suite import scores_digest
+
+    return scores_digest()
+
+
 def _released(setting: Setting, *, slug: str) -> "SampleSource":
     from evaluator.controlllm.toolbench.released.inputs import released_inputs
 
@@ -116,7 +122,9 @@ SUITES = (
     Entry(
         slug=SOUND,
         build=_soundworld,
-        episode=ExecutedPlans(samples=_sounds, beside_gold=True, extended={"lilliput": "lilliput-sound"}),
+        episode=ExecutedPlans(
+            samples=_sounds, beside_gold=True, extended={"lilliput": "lilliput-sound"}, scored_by=_scores_of_sounds
+        ),
         catalogue=_CATALOGUE,
     ),
     Entry(

@@ -160,7 +160,7 @@ class TurnResponse(Message):
     @classmethod
     def is_answered_in(cls, value: JsonValue) -> bool:
         """Whether a JSON value has one of the answer fields, valid or not."""
-        return isinstance(value, Mapping) and any(value.get(name) for name in _ANSWERS)
+        return isinstance(value, Mapping) and any(value.get(name) for name in ANSWERS)
 
     @model_validator(mode="before")
     @classmethod
@@ -169,7 +169,7 @@ class TurnResponse(Message):
         if not isinstance(value, Mapping):
             return value
         fields = {name: part for name, part in value.items() if name != "reason"}
-        if [name for name in _ANSWERS if name in value] != ["plan"] or value["plan"] is not None:
+        if [name for name in ANSWERS if name in value] != ["plan"] or value["plan"] is not None:
             return fields
         reason = value.get("reason")
         said = {"reason": reason[:MAX_REASON]} if isinstance(reason, str) else {}
@@ -181,8 +181,8 @@ class TurnResponse(Message):
         # Structured outputs fill every field, so an empty field beside an answer means nothing.
         if not isinstance(value, Mapping):
             return value
-        empty = [name for name in _ANSWERS if value.get(name) in ("", [], {})]
-        full = [name for name in _ANSWERS if name not in empty and value.get(name) not in (None, False)]
+        empty = [name for name in ANSWERS if value.get(name) in ("", [], {})]
+        full = [name for name in ANSWERS if name not in empty and value.get(name) not in (None, False)]
         if not full:
             return value
         unset = [name for name, part in value.items() if part is None]
@@ -201,15 +201,15 @@ class TurnResponse(Message):
 
     @model_validator(mode="after")
     def _has_one_answer(self) -> Self:
-        answers = [name for name in _ANSWERS if getattr(self, name) not in (None, False)]
+        answers = [name for name in ANSWERS if getattr(self, name) not in (None, False)]
         main = [name for name in answers if name not in {"subgoal", "subgoals"}] or answers
         if len(main) != 1:
             problem = f"has {' and '.join(main)}" if main else "has none of them"
-            raise ValueError(f"a turn is answered with one of {', '.join(_ANSWERS)}; this answer {problem}")
+            raise ValueError(f"a turn is answered with one of {', '.join(ANSWERS)}; this answer {problem}")
         return self
 
 
-_ANSWERS = ("stop", "subgoal", "subgoals", "actions", "steps", "answer", "text", "plan")
+ANSWERS = ("stop", "subgoal", "subgoals", "actions", "steps", "answer", "text", "plan")
 
 
 @dataclass(frozen=True, slots=True)

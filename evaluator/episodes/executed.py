@@ -70,6 +70,8 @@ class ExecutedPlans:
     """By the name of a profile, that of the one that extends it by tools which other suites do not offer."""
     responses: "Responses | None" = None
     """Scores what planners say about their results, in optional columns."""
+    scored_by: "Callable[[], str] | None" = None
+    """Digest of code that scores results without a model, where no judge's digest covers it."""
 
     @property
     def executes(self) -> bool:
@@ -80,9 +82,13 @@ class ExecutedPlans:
         return False
 
     def rules_digest(self, profile: str, *, arbiter: ArbiterName | None = None) -> str:  # noqa: ARG002 - settles no score
-        """See `Episode`: covers the profile, the reader of replies and the judge, if any."""
+        """See `Episode`: covers the profile, the reader of replies, and the judge and further scoring code, if any."""
         rules: dict[str, JsonValue] = {"profile": self.profile(profile).digest, "reader": READER}
-        return digest(rules if self.judge is None else {**rules, "judge": self.judge.digest()})
+        if self.judge is not None:
+            rules["judge"] = self.judge.digest()
+        if self.scored_by is not None:
+            rules["scores"] = self.scored_by()
+        return digest(rules)
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
         return identity_of_data(source=self._samples(setting).digest, suite=suite, setting=setting)

@@ -17,7 +17,7 @@ from urllib.parse import urljoin, urlsplit
 from evaluator.core.canonical_json import digest
 from evaluator.core.planner import PlannerError, PlannerRequest, PlannerResponse
 from evaluator.core.records import Reason
-from evaluator.core.turns import TurnRequest, TurnResponse
+from evaluator.core.turns import ANSWERS, TurnRequest
 from evaluator.network.guarded_connections import EgressRefusedError
 from evaluator.network.ssrf_guard import check_url
 from evaluator.network.transient import TransientError
@@ -89,13 +89,15 @@ class A2APlanner(EndpointPlanner):
         task = _task_in(result)
         while task is not None and (state := _state(task)) not in ("completed", ""):
             if state not in _WAITING:
-                raise _ended(state, task=task, fault=fault)
+                raise _ended(state, said=self._shown(_words(task)), fault=fault)
             if not isinstance(task.get("id"), str):
                 raise fault(Reason.INVALID_RESPONSE, "The agent's task is still working and has no id to ask for.")
             if time.monotonic() + POLL_SECONDS >= deadline:
                 raise self._late(fault)
             self._sleep(POLL_SECONDS)
             task = _task_in(self._answered(ask, {"id": task["id"]}, fault=fault, deadline=deadline))
+            if task is None:
+                raise fault(Reason.INVALID_RESPONSE, "The agent was asked for its task, and answered with none.")
         parts = list(_parts(task if task is not None else result))
         response = _response(parts, in_turns=isinstance(request, TurnRequest), fault=fault)
         try:
@@ -138,7 +140,7 @@ class A2APlanner(EndpointPlanner):
         )
         answer = _object(body, what="answer", fault=fault)
         if isinstance(error := answer.get("error"), Mapping):
-            said = f"JSON-RPC error {error.get('code')}: {str(error.get('message'))[:_SHOWN]}"
+            said = f"JSON-RPC error {error.get('code')}: {self._shown(str(error.get('message')))}"
             if error.get("code") == _INTERNAL:
                 raise TransientError(f"it answered with the {said}")
             raise fault(Reason.REFUSED_BY_ENDPOINT, f"The agent answered with the {said}.", body)
@@ -146,11 +148,16 @@ class A2APlanner(EndpointPlanner):
             raise fault(Reason.INVALID_RESPONSE, "The agent's answer has neither a result nor an error.", body)
         return result
 
+    def _shown(self, text: str) -> str:
+        """Words of the agent for a message. The secret goes first: half of one would be overlooked later."""
+        header = self._settings.header
+        return (text if header is None else header.taken_out_of(text))[:_SHOWN]
+
 
 def endpoint_planner(
     settings: EndpointSettings, *, name: str = "endpoint", watch: Watcher | None = None
 ) -> EndpointPlanner:
-    """The client of what an address speaks."""
+    """The planner that speaks the protocol of an address."""
     client = A2APlanner if settings.protocol == "a2a" else EndpointPlanner
     return client(settings, name=name, watch=watch)
 
@@ -174,7 +181,12 @@ def _interface_of(card: Mapping[str, Any]) -> _Interface | None:
     rows = [row for row in listed if isinstance(row, Mapping)] if isinstance(listed, list) else []
     if not rows and isinstance(card.get("url"), str):
         binding = card.get("preferredTransport") or "JSONRPC"
-        rows = [{"url": card["url"], "protocolBinding": binding, "protocolVersion": card.get("protocolVersion", "0.3")}]
+        version = card.get("protocolVersion", "0.3")
+        further = [row for row in _list(card.get("additionalInterfaces")) if isinstance(row, Mapping)]
+        rows = [
+            {"url": row.get("url"), "protocolBinding": row.get("transport"), "protocolVersion": version}
+            for row in ({"url": card["url"], "transport": binding}, *further)
+        ]
     found = [
         _Interface(url=row["url"], is_first=str(row.get("protocolVersion", "1.0")).startswith("0."))
         for row in rows[:_MOST_PARTS]
@@ -198,7 +210,7 @@ def _object(body: bytes, *, what: str, fault: Fault) -> Mapping[str, Any]:
 def _origin(url: str) -> tuple[str, str | None, int | None]:
     parts = urlsplit(url)
     try:
-        return parts.scheme, parts.hostname, parts.port
+        return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     except ValueError:
         return parts.scheme, None, None
 
@@ -218,11 +230,14 @@ def _state(task: Mapping[str, Any]) -> str:
     return state.removeprefix("TASK_STATE_").lower().replace("_", "-") if isinstance(state, str) else ""
 
 
-def _ended(state: str, *, task: Mapping[str, Any], fault: Fault) -> PlannerError:
+def _words(task: Mapping[str, Any]) -> str:
+    """What the agent says about the state of its task."""
+    return " ".join(part for part in _parts({"status": task["status"]}) if isinstance(part, str))
+
+
+def _ended(state: str, *, said: str, fault: Fault) -> PlannerError:
     unknown = (Reason.INVALID_RESPONSE, f"The agent's task is in the unknown state {state[:40]!r}")
     reason, sentence = _ENDS.get(state.replace("cancelled", "canceled"), unknown)
-    status = task["status"]
-    said = " ".join(part for part in _parts({"status": status}) if isinstance(part, str))[:_SHOWN]
     return fault(reason, f"{sentence}: {said}" if said else f"{sentence}.")
 
 
@@ -250,11 +265,14 @@ def _list(value: Any) -> Sequence[Any]:
 
 def _response(parts: Sequence[str | Mapping[str, Any]], *, in_turns: bool, fault: Fault) -> Mapping[str, Any]:
     """A response of planner/1: a data part that is one, or else what the texts say."""
-    fields = TurnResponse.model_fields if in_turns else PlannerResponse.model_fields
+    # Parts with usage or a reason alone may stand beside the answer.
+    answers = frozenset(ANSWERS) if in_turns else {"plan"}
     for part in parts:
-        if isinstance(part, Mapping) and fields.keys() & part.keys():
+        if isinstance(part, Mapping) and answers & part.keys():
             return part
-    data = next((part for part in parts if isinstance(part, Mapping)), None)
+    data = next(
+        (part for part in parts if isinstance(part, Mapping) and not part.keys() <= PlannerResponse.OPTIONS), None
+    )
     if data is not None:
         return {"plan": data}
     text = "\n".join(part for part in parts if isinstance(part, str)).strip()
@@ -264,6 +282,6 @@ def _response(parts: Sequence[str | Mapping[str, Any]], *, in_turns: bool, fault
         value = json.loads(text)
     except (ValueError, RecursionError):
         value = None
-    if isinstance(value, Mapping) and fields.keys() & value.keys():
+    if isinstance(value, Mapping) and answers & value.keys():
         return value
     return {"text": text} if in_turns else {"plan": text}

@@ -183,7 +183,7 @@ def _wrong_shape(suite: Suite) -> Iterator[str]:
 
 
 def _differs_anew(slug: str, *, suite: Suite, episode: Episode, profile: str) -> list[str]:
-    """What a new process with other hashes says otherwise."""
+    """Digests that differ in a new process with another hash seed."""
     done = subprocess.run(  # noqa: S603 - fixed program; the slug is an argument
         [sys.executable, "-c", _FRESH, slug, profile],
         capture_output=True, text=True, timeout=_SECONDS, check=False, env={**os.environ, "PYTHONHASHSEED": "12345"},

@@ -109,7 +109,7 @@ class Placed:
     resources: Mapping[str, tuple[ResourceType, Value]]
     """Type and value by name."""
     given: Mapping[str, JsonValue]
-    """What planners and pages are told: `type`, `picture`, its `size`, and `at`, by name."""
+    """For planners and pages, by name: `type`, `picture`, its `size`, and `at`."""
 
 
 def placed(

@@ -13,7 +13,7 @@ from typing import Any
 
 RULES = (
     "You plan work for a set of tools. Call all tools that the request needs, one after the other. A tool returns the "
-    "name of its result, not the result: use the name as an argument of later calls, and the names of what is given. "
+    "name of its result, not the result. Arguments are such names, and the names of the given resources. "
     "Stop when the last result answers the request."
 )
 

@@ -35,7 +35,7 @@ class Content(NamedTuple):
     """The imported run that it is; None: a plans file."""
 
     def digest(self) -> str:
-        """Of the plans; of an imported run also of what else is stored of it."""
+        """Digest of the plans, and of usage, model and settings of an imported run."""
         if self.imported is None:
             return self.plans.digest()
         usage = {task: dict(counts) for task, counts in self.imported.usage.items()}

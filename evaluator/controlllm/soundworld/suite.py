@@ -4,10 +4,13 @@ import hashlib
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
 from typing import cast
 
 import numpy as np
 
+import evaluator
 from evaluator.controlllm.soundworld import SLUG
 from evaluator.controlllm.soundworld.requests import (
     RESULTS,
@@ -51,6 +54,11 @@ SPLITS = ("public", "validation", HIDDEN)
 PROFILE = "lilliput"
 """The profile that has data; plans are executed with the one that extends it by tools for sound."""
 _INDICES = 2**40
+_SCORED_BY = (
+    "scoring/metrics/sounds.py", "scoring/metrics/results", "core/naming.py", "core/sounds.py",
+    "miniature/sounds/spectra.py",
+)  # fmt: skip
+"""Code that scores results without a model, relative to the package."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,6 +158,16 @@ class _File:
 
 def _wanted_class(part: Part) -> SoundClass | None:
     return part.sound if part.want == "selected class" else None
+
+
+@cache
+def scores_digest() -> str:
+    """Digest of the code in `_SCORED_BY`."""
+    package = Path(evaluator.__file__).parent
+    files = [file for name in _SCORED_BY for file in sorted((package / name).rglob("*.py")) or [package / name]]
+    return canonical_json.digest(
+        {file.relative_to(package).as_posix(): file.read_text(encoding="utf-8") for file in files}
+    )
 
 
 class SoundSamples:

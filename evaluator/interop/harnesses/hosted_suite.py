@@ -1,4 +1,4 @@
-"""A suite whose planner is asked by another harness: prompts, tools, and scores of what the model wrote.
+"""A suite in another harness, which asks the model: prompts, tools, and the scores of its messages.
 
 A model answers a request for a whole plan with one message. In turns, each tool call is an action, and the answer is
 the tool call `submit_answer`, or a message without tool calls. Scores depend on the model's messages alone, so that a

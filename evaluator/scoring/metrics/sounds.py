@@ -47,8 +47,8 @@ def transcript_score(output: str, reference: str) -> float:
 def embedding(sound: Sound) -> npt.NDArray[np.float64]:
     """Log-mel bands in 32 segments of equal length, centred, as one vector of length 1; zeros for silence.
 
-    The order of what is heard counts, the loudness of the whole does not. What is `_RANGE` softer than the loudest
-    counts as silence.
+    The order of events matters, the overall loudness does not. Whatever is more than `_RANGE` softer than the loudest
+    part counts as silence.
     """
     spectrogram = log_mel(sound.levels())
     spectrogram = np.maximum(spectrogram, spectrogram.max() - _RANGE)

@@ -104,6 +104,9 @@ def test_a_message_carries_the_request_and_a_finished_task_the_plan(version):
         ([{"text": json.dumps({"plan": PLAN})}], PLAN),
         ([{"data": PLAN}], PLAN),
         ([{"text": "Here it is."}, {"data": {"plan": PLAN}}], PLAN),
+        ([{"data": {"usage": {"prompt_tokens": 3}}}, {"data": {"plan": PLAN}}], PLAN),
+        ([{"data": {"reason": "It fits."}}, {"data": PLAN}], PLAN),
+        ([{"data": {"confidence": 0.9}}, {"text": "Image Denoising"}], "Image Denoising"),
     ],
 )
 def test_a_plan_may_be_text_or_data_of_a_message(parts, plan):
@@ -124,6 +127,30 @@ def test_a_task_that_works_is_asked_for_until_it_is_done(version):
     assert [call["method"] for _, _, call in seen[2:]] == ["tasks/get" if version == OLD else "GetTask"] * 2
     assert seen[2][2]["params"] == {"id": "t1"}
     assert len(waits) == 2
+
+
+def test_a_task_that_is_gone_is_no_answer():
+    unfinished = task("working", {"text": "Image Denoising"}, version=OLD)
+    with agent(unfinished, {}, version=OLD) as (url, _):
+        assert failure(url).reason is Reason.INVALID_RESPONSE
+
+
+@pytest.mark.parametrize("where", ["task", "error"])
+def test_no_half_of_a_secret_is_shown(where):
+    header = SecretHeader(name="Authorization", value='Bearer abcd"efgh"ijkl')
+    said = "x" * 285 + ' Bearer abcd"efgh"ijkl'
+    answer = task("failed", said=[{"text": said}]) if where == "task" else {"code": -32600, "message": said}
+    with agent(answer) as (url, _):
+        assert "abcd" not in str(failure(url, header=header))
+
+
+def test_a_first_card_lists_further_interfaces():
+    further = [{"url": "/rpc", "transport": "JSONRPC"}]
+    card = {"url": "/grpc", "preferredTransport": "GRPC", "protocolVersion": OLD, "additionalInterfaces": further}
+    with agent(task("completed", {"text": "Image Denoising"}, version=OLD), card=card) as (url, _):
+        assert planner(url).plan(REQUEST).plan == "Image Denoising"
+    with agent(card={**card, "additionalInterfaces": "none"}) as (url, _):
+        assert failure(url).reason is Reason.INVALID_RESPONSE
 
 
 def test_a_task_that_never_ends_is_a_timeout():
