@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -138,7 +138,7 @@ def words_in(text: str) -> list[str]:
     return words
 
 
-@cache
+@lru_cache(maxsize=4096)
 def pronounced(word: str) -> tuple[str, ...]:
     """The phonemes of a word of `words_in`; of words outside `WORDS` by their spelling."""
     if word in WORDS:

@@ -48,6 +48,8 @@ class Voice:
 SPEAKER = Voice(pitch=132.0, tract=1.06, rate=1.0)
 """The voice of the expert. No recogniser is trained on it."""
 _TRAINED_VOICES = 200
+_MOST_PHONES = MOST_SAMPLES // 800
+"""Phonemes last 50 ms and more."""
 
 
 def voice_of(*, split: Split, index: int, hidden_seed: str | None = None) -> Voice:
@@ -85,13 +87,16 @@ def spoken(text: str, *, voice: Voice = SPEAKER, rng: np.random.Generator) -> Ut
     """
     names = [PAUSE]
     for word in words_in(text):
-        names += [*pronounced(word), PAUSE]
-        if len(names) > MOST_SAMPLES // 800:  # phonemes last 50 ms and more
+        names += [*pronounced(word[:_MOST_PHONES]), PAUSE]
+        if len(names) > _MOST_PHONES:
             break
     frames = [
         max(4, round(PHONES[name].milliseconds * RATE / 1000 / _HOP / voice.rate * rng.uniform(0.85, 1.15)))
         for name in names
     ]
+    # What lies behind the longest sound is not made: a stranger's text may be a megabyte.
+    last = int(np.searchsorted(np.cumsum(frames) * _HOP, MOST_SAMPLES)) + 1
+    names, frames = names[:last], frames[:last]
     tracks = _tracks(names, frames=frames)
     levels = _filtered(tracks, voice=voice, rng=rng)
     loudness = float(np.sqrt(np.mean(levels**2)))

@@ -249,12 +249,14 @@ class Reading:
         made = [value for value in outputs.values() if kind_of(value.media_type) in _SOUNDING]
         for sound in made:
             lines = [f"{tool} made it from: {self.text(value)}" for value in inputs.values() if _is_text(value)]
-            self._lines.setdefault(sound.digest, []).extend(
-                [*lines, *(line for other in heard for line in self._lines.get(other.digest, []))]
-            )
+            self._note(sound, [*lines, *(line for other in heard for line in self._lines.get(other.digest, []))])
         for sound in heard:
-            lines = [f"{tool} heard: {self.text(value)}" for value in outputs.values() if _is_text(value)]
-            self._lines.setdefault(sound.digest, []).extend(lines)
+            self._note(sound, [f"{tool} heard: {self.text(value)}" for value in outputs.values() if _is_text(value)])
+
+    def _note(self, sound: ArtefactReference, lines: Sequence[str]) -> None:
+        """Add to a transcript. A step may give back the film that it got, so that lines would double with each step."""
+        together = [*self._lines.get(sound.digest, []), *(line[:LONGEST_LINE] for line in lines)]
+        self._lines[sound.digest] = list(dict.fromkeys(together))[:MOST_LINES]
 
     def show(
         self, *, name: str, reference: ArtefactReference, alt: str, over: ArtefactReference | None = None
@@ -313,10 +315,9 @@ class Reading:
             sound = stored_sound(sound_of_clip(data) if is_film else data)
         except ValueError:
             return None
-        lines = dict.fromkeys(line[:LONGEST_LINE] for line in self._lines.get(reference.digest, []))
         return Heard(
             url=f"{url}?part=sound" if is_film else url, seconds=sound.seconds, width=_WAVE_COLUMNS,
-            height=_WAVE_HEIGHT, path=waveform(sound), lines=tuple(lines)[:MOST_LINES],
+            height=_WAVE_HEIGHT, path=waveform(sound), lines=tuple(self._lines.get(reference.digest, ())),
         )  # fmt: skip
 
     def text(self, reference: ArtefactReference) -> str:

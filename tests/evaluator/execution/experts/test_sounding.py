@@ -37,7 +37,9 @@ def test_speech_depends_on_the_words_and_on_nothing_else() -> None:
     assert 0.5 < first.seconds < 2.5
 
 
-@pytest.mark.parametrize("text", ["", "!?", "\x00\u202e😀", "xyzzy qwrt 4711", "word " * 20_000, "9" * 5_000])
+@pytest.mark.parametrize(
+    "text", ["", "!?", "\x00\u202e😀", "xyzzy qwrt 4711", "word " * 20_000, "9" * 5_000, "a" * 100_000]
+)
 def test_every_text_can_be_spoken(text: str) -> None:
     spoken = run("text_to_speech", text=text)
 

@@ -248,6 +248,9 @@ def test_sounds_have_a_waveform_and_what_steps_say_about_them(store: MemoryStore
     assert alone.heard.url == alone.url
     assert dubbed.heard.url == f"{dubbed.url}?part=sound"
     assert (alone.heard.seconds, alone.heard.width) == (1.0, 120)
+    for _ in range(100):  # dubbed with its own sound, a film stays the same
+        shown_by.listen(tool="dub_video", inputs={"video": film, "audio": speech}, outputs={"video": film})
+    assert shown_by.show(name="s", reference=film, alt="A sound").heard.lines == lines
     columns = alone.heard.path.split("M")[1:]
     assert len(columns) == 120
     assert columns[0] == "0 16.0V16.5", "silence is a flat line"
