@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import comb
+from math import exp, lgamma, log, log1p
 
 from leaderboard.votes.bradley_terry import Comparison, components
 
@@ -195,5 +195,12 @@ def _streaks(ballots: Sequence[Ballot], *, people: Mapping[str, str]) -> dict[st
 
 
 def _at_least(successes: int, *, of: int, chance: float) -> float:
-    """Probability of at least so many successes in independent trials."""
-    return sum(comb(of, hits) * chance**hits * (1 - chance) ** (of - hits) for hits in range(successes, of + 1))
+    """Probability of at least so many successes in independent trials; `chance` is neither 0 nor 1."""
+    # By logarithms: a float holds no binomial coefficient of more than a thousand votes.
+    return sum(
+        exp(
+            lgamma(of + 1) - lgamma(hits + 1) - lgamma(of - hits + 1)
+            + hits * log(chance) + (of - hits) * log1p(-chance)
+        )
+        for hits in range(successes, of + 1)
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """Starting pairs, voting on them, and showing their names."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from hashlib import sha256
@@ -12,6 +12,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
+from evaluator.core.suites.registry import suite_of
 from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.events import Ending
 from leaderboard.catalog.models import Suite
@@ -143,14 +144,22 @@ def address_digest(address: str) -> str:
 
 
 def sides_of(pair: Pair) -> tuple[BlindSide, BlindSide] | None:
-    """Both sides as they are shown to voters; None: the runs were deleted."""
+    """Both sides as voters see them, with names covered until they are shown; None: the runs were deleted."""
     if pair.run_a is None or pair.run_b is None:
         return None
-    names = [name for contestant in (pair.a, pair.b) for name in _names(contestant)]
+    names = [name for contestant in (pair.a, pair.b) for name in _names(contestant)] if pair.named_at is None else []
     first, second = (
-        blind_side((event.body for event in run.events.all()), names=names) for run in (pair.run_a, pair.run_b)
+        blind_side((event.body for event in run.events.all()), names=names, tools=_tools_of(pair.suite))
+        for run in (pair.run_a, pair.run_b)
     )
     return first, second
+
+
+def _tools_of(suite: str) -> Collection[str]:
+    try:
+        return suite_of(suite).catalogue.tools.keys()
+    except LookupError:
+        return ()
 
 
 def _names(contestant: Contestant) -> list[str]:
@@ -271,9 +280,20 @@ def _name(pair: Pair) -> None:
 
 
 def withdraw(*, pair_id: UUID, user: User) -> bool:
-    """Delete one's vote, whether or not the names were shown. False if there is none."""
-    deleted, _ = Vote.objects.filter(pair=pair_id, voter=user).delete()
-    return bool(deleted)
+    """Delete one's vote. False if there is none.
+
+    After the names were shown, one's other votes on the two planners go with it: who could choose what to delete by the
+    names would not vote blind.
+    """
+    own = Vote.objects.filter(voter=user).select_related("pair")
+    vote = own.filter(pair=pair_id).first()
+    if vote is None:
+        return False
+    if vote.pair.named_at is not None:
+        both = (vote.pair.a_id, vote.pair.b_id)
+        own.filter(Q(pair__a__in=both) | Q(pair__b__in=both), pair__named_at__isnull=False).delete()
+    vote.delete()
+    return True
 
 
 def delete_votes_of(user: User) -> None:

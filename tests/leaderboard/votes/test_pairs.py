@@ -136,6 +136,27 @@ def test_a_planner_that_signs_its_work_is_covered(pair):
     assert side.plan["steps"][-1]["inputs"] == {"image": f"{COVER} was here"}
 
 
+@pytest.mark.parametrize("name", ["steps", "image", "tool", "Image Denoising"])
+def test_a_planner_with_the_name_of_a_key_or_a_tool_leaves_plans_readable(name):
+    step = {"id": "s1", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}
+    other = {**step, "id": "s2", "tool": f"{name} of mine", "inputs": {name: "$image"}}
+    plan = {"steps": [step, other], "answers": ["s1.image"]}
+    side = blind_side([{"kind": "plan", "plan": plan}], names=[name], tools={"Image Denoising"})
+    first, second = side.plan["steps"]
+    assert first.keys() == step.keys()
+    assert first["tool"] == "Image Denoising"
+    assert list(first["inputs"]) == ["image"]
+    assert (second["tool"], list(second["inputs"])) == (f"{COVER} of mine", [COVER])
+    assert side.plan["answers"] == [first["outputs"]["image"]]
+
+
+def test_names_are_covered_until_they_are_shown(ada, pair):
+    cast(pair)
+    services.show_names(pair_id=pair.pk, user=ada)
+    pair.refresh_from_db()
+    assert not any(COVER in side.text for side in services.sides_of(pair))
+
+
 def test_names_of_two_letters_cover_nothing():
     side = blind_side(
         [{"kind": "ended", "ending": "made", "text": "It is a cat.", "answers": []}], names=["a", "is", ""]
@@ -219,6 +240,16 @@ def test_a_vote_can_be_deleted_also_after_the_names_and_not_cast_again(ada, pair
     assert Vote.objects.count() == 0
     with pytest.raises(VoteRefusedError):
         cast(pair)
+
+
+def test_who_knows_the_names_deletes_all_votes_on_the_two_planners_or_none(ada, pair):
+    again = make_pair(ada, a=pair.b, b=pair.a, suite=pair.suite)
+    other = make_pair(ada, a=bundled("c"), b=bundled("d"), suite=pair.suite)
+    for one in (pair, again, other):
+        make_vote(one)
+        Pair.objects.filter(pk=one.pk).update(shown_at=one.created, named_at=one.created)
+    assert services.withdraw(pair_id=pair.pk, user=ada)
+    assert [vote.pair_id for vote in Vote.objects.all()] == [other.pk]
 
 
 def test_one_vote_per_person_and_pair_is_a_constraint(pair):

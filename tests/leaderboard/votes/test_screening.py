@@ -171,3 +171,11 @@ def test_agreement_counts_decided_votes_on_measured_planners():
     assert share.low < 2 / 3 < share.high
     assert agreement_of(votes, measured=measured, higher_is_better=False)[0].mean == 1 / 3
     assert agreement_of(votes, measured={"a": 1.0}, higher_is_better=True) is None
+
+
+def test_a_person_of_thousands_of_votes_stops_no_table():
+    many = [
+        ballot(number, first="ab"[number % 2], second="ba"[number % 2], won=float(number % 3 > 0), address=f"h{number}")
+        for number in range(3000)
+    ]
+    assert set(reasons(many)) <= {"sides", "streak", "address", "repeated"}
