@@ -19,7 +19,7 @@ from evaluator.core.records import ResultRecord, without_timings
 from evaluator.core.suites.base import Column, Suite, Task
 from evaluator.core.suites.metadata import SECTIONS, croissant, datasheet
 from evaluator.core.suites.registry import entry_of
-from evaluator.episodes.base import Episode, Evaluator, Setting, SettingError, episode_of
+from evaluator.episodes.base import Episode, Evaluator, Setting, episode_of
 from evaluator.planners.bundled import BUNDLED, bundled_planner
 from evaluator.scoring.metrics.aggregate import TaskScore, counted
 
@@ -69,14 +69,14 @@ def conformance(slug: str, *, setting: Setting) -> Iterator[Finding]:
         return
     episode = episode_of(slug)
     try:
-        anew = _differs_anew(slug, suite=suite, episode=episode, profile=setting.profile)
+        differences = _new_process_differences(slug, suite=suite, episode=episode, profile=setting.profile)
         evaluator = episode.evaluator(suite=suite, setting=setting)
         left_out = episode.not_run(suite=suite, setting=setting)
         offered = episode.offered(suite=suite, profile=setting.profile)
-    except (LookupError, SettingError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001 - foreign code
         yield Finding(check="can be evaluated", holds=False, detail=str(error))
         return
-    yield _finding("new process", anew, right="the digests of suite and rules are those of this process")
+    yield _finding("new process", differences, right="the digests of suite and rules are those of this process")
     tasks = [task.key for task in suite.tasks if task.key not in left_out]
     invalid = _invalid_gold(suite, offered=offered, tasks=tasks)
     yield _finding("gold plans", invalid, right="none has a problem")
@@ -126,10 +126,12 @@ def _high_floors(
     best = _mean(gold, column=column)
     means = {name: mean for name, run in floors.items() if (mean := _mean(run, column=column)) is not None}
     sign = 1 if column.higher_is_better else -1
+    if best is None:
+        return _finding("floors", [f"no gold plan has a value in {column.key}: the judge must give one"], right="")
     wrong = [
         f"{name} has {mean:.3f} in {column.key}, and the gold plans {best:.3f}: the score must tell them apart"
         for name, mean in means.items()
-        if best is not None and sign * mean >= sign * best
+        if sign * mean >= sign * best
     ]
     listed = ", ".join(f"{name} {mean:.3f}" for name, mean in means.items())
     return _finding("floors", wrong, right=f"below the gold plans: {listed}")
@@ -182,7 +184,7 @@ def _wrong_shape(suite: Suite) -> Iterator[str]:
             yield f"task {task.key!r}: its structure is {task.structure!r}; it is linear or nonlinear"
 
 
-def _differs_anew(slug: str, *, suite: Suite, episode: Episode, profile: str) -> list[str]:
+def _new_process_differences(slug: str, *, suite: Suite, episode: Episode, profile: str) -> list[str]:
     """Digests that differ in a new process with another hash seed."""
     done = subprocess.run(  # noqa: S603 - fixed program; the slug is an argument
         [sys.executable, "-c", _FRESH, slug, profile],
@@ -224,7 +226,8 @@ def _leaks(suite: Suite, *, offered: frozenset[str]) -> list[str]:
             continue
         request = request_for(suite=suite, task=task, context=suite.context(task=task, offered=offered))
         sent = request.model_dump_json()
-        if any(text in sent.replace("\\", "") for text in _plan_texts(task)):
+        plain = sent.replace("\\", "")
+        if any(text.replace("\\", "") in plain for text in _plan_texts(task)):
             found.append(
                 f"task {task.key}: its request contains a step of its gold plan: leave it out of text and given values"
             )
@@ -282,9 +285,10 @@ def _imperfect(gold: dict[str, ResultRecord], *, column: Column, executes: bool)
         (value,) = counted(column=column, results=[TaskScore.of(record)])
         if record.score is None or record.reason is not None:
             wrong.append(f"task {record.task}: the gold plan ends as {record.outcome}: {record.reason_text}")
-        elif not executes and value is not None and value != best:
+        elif not executes and value != best:
             why = record.explanations.get(column.key, "")
-            wrong.append(f"task {record.task}: the gold plan has {value:g} in {column.key}, not {best}. {why}".strip())
+            found = "no value" if value is None else f"{value:g}"
+            wrong.append(f"task {record.task}: the gold plan has {found} in {column.key}, not {best}. {why}".strip())
     return wrong
 
 

@@ -207,6 +207,7 @@ class _Source(NamedTuple):
     samples: int
     summary: Mapping[str, Any]
     own_worker_run: UUID | None
+    submission__rerun_of__own_worker_run: UUID | None
     reliability__figures__dimensions: Mapping[str, Any] | None
     submission__team__name: str | None
     submission__version: str
@@ -254,7 +255,11 @@ def _entry(source: _Source) -> Entry:
         strategy=source.submission__planner__bundled_name or source.submission__planner__strategy,
         usage={name: round(mean["mean"], 6) for name, mean in source.summary.get("usage", {}).items()},
         readable=_readable(source),
-        run_by_owner=source.own_worker_run is not None,
+        run_by_owner=source.own_worker_run is not None
+        or (
+            # The plans of a regrade are those of the run before.
+            source.submission__is_regrade and source.submission__rerun_of__own_worker_run is not None
+        ),
         imported=source.submission__planner__is_imported,
         regraded=source.submission__is_regrade,
         # Nobody verifies the runs of a profile on a self-hosted worker.

@@ -13,7 +13,7 @@ from django.utils import timezone
 from evaluator.core import canonical_json
 from evaluator.core.plans_file import MAX_BYTES, PlansFileError, plans_of, read_plans
 from evaluator.core.plans_file import PlansFile as FileContent
-from evaluator.core.storable import unkeepable
+from evaluator.core.storable import keepable_text, unkeepable
 from evaluator.interop.imports.run import VERSION, ImportDocument, RunError, import_in
 from gpu_jobs.contract import GivenPlan
 from leaderboard.catalog.models import Task
@@ -46,7 +46,7 @@ class Content(NamedTuple):
         if self.imported is None:
             return {}
         known = ("format", "producer", "model", "run", "created", "sha256")
-        said = {name: str(self.imported.source.get(name, ""))[:LONGEST_KEY] for name in known}
+        said = {name: keepable_text(str(self.imported.source.get(name, ""))[:LONGEST_KEY]) for name in known}
         return {"suite": self.imported.suite, **said}
 
 

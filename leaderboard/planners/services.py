@@ -223,7 +223,7 @@ def identity_of(planner: Planner) -> tuple[str, ...]:
     """
     entry = strategy_named(planner.strategy)
     uses_main = entry is None or entry.uses_main(planner.roles)
-    # Without a model of its own that answers, the first role's stands for it.
+    # A planner whose own model answers no call is identified by that of its first role.
     main = _model_of(planner if uses_main or entry is None else roles.as_planner(planner, role=entry.role_names[0]))
     models = {role: _model_of(roles.as_planner(planner, role=role)) for role in planner.roles}
     others = {role: model for role, model in models.items() if model != main}

@@ -69,7 +69,7 @@ class Difference(NamedTuple):
     after: str
 
 
-class Left(NamedTuple):
+class BoardProgress(NamedTuple):
     """The progress of a board's regrading."""
 
     queued: Sequence[Evaluation]
@@ -173,7 +173,9 @@ def regrade(evaluation: Evaluation, *, by: User | None = None, allowed: Sequence
     return again
 
 
-def regrade_board(slug: str, *, by: User | None = None, most: int = MOST_AT_ONCE, skip: Sequence[UUID] = ()) -> Left:
+def regrade_board(
+    slug: str, *, by: User | None = None, most: int = MOST_AT_ONCE, skip: Sequence[UUID] = ()
+) -> BoardProgress:
     """Regrade published evaluations of a suite whose plans no evaluation has under today's conditions, the latest
     first. Runs that their planner's owner has repeated under today's rules are left out.
 
@@ -200,22 +202,27 @@ def regrade_board(slug: str, *, by: User | None = None, most: int = MOST_AT_ONCE
             queued.append(regrade(evaluation, by=by))
         except NotPossibleError as error:
             refused.append((evaluation, str(error)))
-    return Left(queued=queued, refused=refused, left=max(0, len(waiting) - most))
+    return BoardProgress(queued=queued, refused=refused, left=max(0, len(waiting) - most))
 
 
 def _waiting(suite: Suite) -> QuerySet[Evaluation]:
     """Published evaluations of any version of a suite that asked their planner under other rules than today's."""
     profile = profile_of(suite)
     rules = library().rules_digest(suite=suite.slug, profile=profile)
-    today = Q(suite=suite, profile=profile, profile_digest=rules, samples=samples_of(suite))
+    asked = published().filter(suite__slug=suite.slug, submission__is_regrade=False)
+    data = {
+        data_digest(suite=suite, profile=profile, split=split, season=season)
+        for split, season in asked.order_by().values_list("split", "season__name").distinct()
+    }
+    today = Q(
+        suite=suite, profile=profile, profile_digest=rules, samples=samples_of(suite), data_digest__in=data
+    )  # fmt: skip
     ended_badly = Q(state__in=[EvaluationState.FAILED, EvaluationState.CANCELLED])
     regrades = Evaluation.objects.filter(today, submission__rerun_of=OuterRef("pk"), submission__is_regrade=True)
-    asked = published().filter(suite__slug=suite.slug, submission__is_regrade=False)
-    # A re-run of the same version under today's rules needs no older plans.
-    newer = Evaluation.objects.filter(
+    # A re-run of the same version that is on the board under today's rules needs no older plans.
+    newer = published().filter(
         today,
         Q(season=OuterRef("season")) | Q(season=None),
-        state=EvaluationState.COMPLETED,
         split=OuterRef("split"),
         submission__is_regrade=False,
         submission__planner=OuterRef("submission__planner"),

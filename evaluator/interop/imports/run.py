@@ -7,10 +7,12 @@ from typing import Any
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.plans_file import GivenPlan, PlansFile, PlansFileError, plans_of
+from evaluator.core.storable import unkeepable
 
 VERSION = "import/1"
 LABEL = "imported, plans re-scored here"
 """What every presentation of such a run says."""
+_LONGEST_SUITE = 50
 _LONGEST_TEXT = 200
 _MOST_TOKENS = 2**31
 USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
@@ -127,11 +129,13 @@ class ImportDocument:
         source, usage, suite = value.get("source"), value.get("usage"), value.get("suite")
         if not (isinstance(source, Mapping) and isinstance(usage, Mapping) and isinstance(suite, str)):
             raise RunError('It lacks "suite", "source" or "usage".')
+        if not 1 <= len(suite) <= _LONGEST_SUITE or unkeepable(suite):
+            raise RunError('"suite" is no name of a suite.')
         try:
             plans = plans_of(value.get("plans")).plans
         except PlansFileError as error:
             raise RunError(str(error)) from None
-        counts = {str(task): usage_of(one) for task, one in usage.items()}
+        counts = {task: usage_of(usage.get(task)) for task in plans}
         return cls(suite=suite, source=dict(source), plans=plans, usage=counts)
 
 

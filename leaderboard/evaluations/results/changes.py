@@ -27,7 +27,7 @@ class Mark(NamedTuple):
 
 
 class TaskChange(NamedTuple):
-    """One task that ended otherwise."""
+    """One task with a different result."""
 
     key: str
     before: Graded
@@ -46,7 +46,7 @@ class Changes(NamedTuple):
     """All tasks that both evaluations have."""
 
     tasks: tuple[TaskChange, ...]
-    """Those that ended otherwise, the largest difference first, then those without both scores."""
+    """Those with different results, the largest difference first, then those without both scores."""
     common: int
     better: int
     """Tasks with a higher score."""

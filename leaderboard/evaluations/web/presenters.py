@@ -170,9 +170,9 @@ class EvaluationPage(NamedTuple):
     reading: tuple[str, ...]
     """How many replies could be read, and what was tolerated in them, in sentences."""
     usage: Mapping[str, float]
+    """Means per task of the planner's seconds and reported tokens; empty if unknown."""
     roles: tuple[str, ...]
     """Mean usage per task by role, a line each."""
-    """Means per task of the planner's seconds and reported tokens; empty if unknown."""
     devices: tuple[Device, ...]
     """On which the experts ran; empty if none did or it is unknown."""
 

@@ -13,7 +13,7 @@ from evaluator.client.options import facts_of_import, plans_of_file
 from evaluator.core.suites.registry import suite_of
 from evaluator.interop.imports import bounded_files
 from evaluator.interop.imports.planner import import_document, read_imported
-from evaluator.interop.imports.run import RunError
+from evaluator.interop.imports.run import VERSION, ImportDocument, RunError
 from tests.evaluator.interop.make_runs import ANSWERS, USAGE
 
 RUNS = Path(__file__).parent / "runs"
@@ -210,3 +210,16 @@ def test_too_many_files_are_refused(tmp_path, monkeypatch):
     for number in range(5):
         (tmp_path / f"{number}.json").write_text("{}")
     assert "more than 3 files" in refused(tmp_path)
+
+
+@pytest.mark.parametrize("suite", ["", "x" * 51, "\ud800", "a\x00"])
+def test_a_document_names_a_suite_that_can_be_stored(suite):
+    document = {"version": VERSION, "suite": suite, "source": {}, "plans": {"0": {"plan": "x"}}, "usage": {}}
+    with pytest.raises(RunError, match="no name of a suite"):
+        ImportDocument.of(document)
+
+
+def test_usage_of_tasks_without_a_plan_is_left_out():
+    usage = {"0": {"prompt_tokens": 3}, "\ud800": {"prompt_tokens": 4}}
+    document = {"version": VERSION, "suite": "toolmini", "source": {}, "plans": {"0": {"plan": "x"}}, "usage": usage}
+    assert ImportDocument.of(document).usage == {"0": {"prompt_tokens": 3}}

@@ -49,6 +49,13 @@ class BoundlessJudge(SumJudge):
         return replace(judgement, indicators={**judgement.indicators, "steps": -1.0})
 
 
+class SilentJudge(SumJudge):
+    """Gives no plan a value in the column that ranks."""
+
+    def __call__(self, **planned) -> Judgement:
+        return Judgement(score=0.0, indicators={"rihgt": 1.0, "steps": 1.0})
+
+
 class HashedJudge(SumJudge):
     """Its digest follows from Python's hashes, which differ between processes."""
 
@@ -64,6 +71,13 @@ def _told(task: Task) -> Task:
     """Its first step is in the request."""
     assert task.gold is not None
     return replace(task, text=f"{task.text} {canonical_json.dumps(plan_to_json(task.gold)['steps'][0])}")
+
+
+def _told_in_quotes(task: Task) -> Task:
+    """Its first step, with a text in quotes, is in the request."""
+    assert task.gold is not None
+    (step,) = task.gold.steps
+    return _told(replace(task, gold=replace(task.gold, steps=(replace(step, inputs={"number": 'a "b" c'}),))))
 
 
 def _keyed(task: Task) -> Task:
@@ -99,6 +113,7 @@ def _entry(slug: str, build: Callable[[str], Suite], *, judge: SumJudge | None =
 
 SUITES = (
     _entry("told", _with_tasks(_told)),
+    _entry("told-in-quotes", _with_tasks(_told_in_quotes)),
     _entry("keyed", _with_tasks(_keyed)),
     _entry("misspelt", _with_tasks(_misspelt)),
     _entry("ranked-twice", _ranked_twice),
@@ -108,5 +123,6 @@ SUITES = (
     _entry("strict", _plain, judge=StrictJudge()),
     _entry("unprepared", _plain, judge=RaisingJudge()),
     _entry("boundless", _plain, judge=BoundlessJudge()),
+    _entry("silent", _plain, judge=SilentJudge()),
     _entry("hashed", _plain, judge=HashedJudge()),
 )

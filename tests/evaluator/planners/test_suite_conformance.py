@@ -29,6 +29,9 @@ def failing(slug: str) -> dict[str, Finding]:
     ("slug", "check", "said"),
     [
         ("told", "leakage", "task 1: its request contains a step of its gold plan"),
+        ("told-in-quotes", "leakage", "task 1: its request contains a step of its gold plan"),
+        ("silent", "gold perfect", "task 1: the gold plan has no value in right, not 1"),
+        ("silent", "floors", "no gold plan has a value in right: the judge must give one"),
         ("keyed", "leakage", "task 4711001: '4711001' of its gold plan is in its key"),
         ("misspelt", "gold plans", 'task 1: .*Duplicate'),
         ("generous", "floors", "random-valid has 1.000 in right, and the gold plans 1.000"),

@@ -149,6 +149,7 @@ class TestImportedRuns:
             ({"suite": "tool100"}, "imported for tool100, not toolmini: import it again"),
             ({"plans": {}}, "holds no plan"),
             ({"usage": 3}, "It lacks"),
+            ({"suite": "x" * 10_000}, "is no name of a suite"),
             ({"source": {"producer": "\u0000"}}, "cannot be stored"),
         ):
             answer = api.post("submissions/", body({**imported(gold(1)), **changes}))

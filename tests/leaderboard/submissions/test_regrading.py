@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from django.utils import timezone
 from typer.testing import CliRunner
 
 from evaluator.cli.main import app
@@ -22,7 +23,7 @@ from leaderboard.people.services import create_token
 from leaderboard.planners.models import Planner
 from leaderboard.platform.models import AuditEntry
 from leaderboard.queue.leasing import leases
-from leaderboard.queue.models import OwnWorkerRun
+from leaderboard.queue.models import OwnWorkerRun, Verification, VerificationVerdict
 from leaderboard.queue.reconcile import sweep
 from leaderboard.queue.workers.finishing import deliver
 from leaderboard.quotas.models import QuotaEntry
@@ -290,6 +291,37 @@ class TestBoard:
         regrades = Submission.objects.filter(is_regrade=True)
         assert {one.rerun_of for one in regrades} == set(evaluations)
         assert AuditEntry.objects.filter(action="regraded").count() == 3
+
+    def test_a_run_that_no_board_shows_takes_no_row_from_it(self, judged, monkeypatch):
+        owner = make_user()
+        first = make_clumsy_evaluation(user=owner, name="one planner")
+        adopt_another_judge(monkeypatch)
+        private = make_clumsy_evaluation(user=owner, name="one planner")
+        Evaluation.objects.filter(pk=private.pk).update(first_ranked=None)
+        Submission.objects.filter(pk=private.submission_id).update(visibility="private")
+        assert [one.submission.rerun_of for one in regrade_board("toolmini").queued] == [first]
+
+    def test_other_data_are_other_conditions(self, judged):
+        first = make_clumsy_evaluation()
+        assert not regrade_board("toolmini").queued
+        Evaluation.objects.filter(pk=first.pk).update(data_digest="d" * 64)
+        assert len(regrade_board("toolmini").queued) == 1
+
+    def test_a_row_of_a_regrade_says_that_its_owner_ran_the_plans(self, judged, monkeypatch):
+        first = under_another_judge(monkeypatch)
+        check = make_clumsy_evaluation(name="of this site")
+        Evaluation.objects.filter(pk=check.pk).update(verifies=first)
+        verification = Verification.objects.create(
+            evaluation=check,
+            tasks=[],
+            verdict=VerificationVerdict.AGREES,
+            detail="They agree.",
+            settled_at=timezone.now(),
+        )
+        OwnWorkerRun.objects.create(evaluation=first, verified_by=verification)
+        again = run_again(regrade(first))
+        rows = {row["evaluation"]: row for row in latest_snapshot(suite=again.suite).content["rows"]}
+        assert rows[str(again.pk)]["run_by_owner"] is True
 
     def test_a_row_has_the_latest_plans_whatever_was_graded_last(self, judged, monkeypatch):
         owner = make_user()
