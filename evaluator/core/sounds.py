@@ -103,7 +103,7 @@ def read_wav(data: bytes) -> Sound:
         raise SoundError(f"it is damaged, or no PCM wav ({error or 'it ends too early'})") from None
     if not frames or len(frames) != count * channels * width:
         found = len(frames) // (channels * width)
-        raise SoundError(f"its header tells of {count} samples, it has {found}" if count else "it has no samples")
+        raise SoundError(f"its header declares {count} samples, but it has {found}" if count else "it has no samples")
     levels = _levels(frames, width=width).reshape(count, channels).mean(axis=1)
     return sound_of(resampled(levels, rate=rate))
 

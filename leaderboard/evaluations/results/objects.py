@@ -8,6 +8,7 @@ split.
 import json
 import re
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,9 @@ def artefact(request: HttpRequest, digest: str) -> HttpResponse:
         if not is_open_record(digest):
             raise
         response = _served(request, store=server_store(split=HIDDEN), digest=digest)
+    if response.status_code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        response["Cache-Control"] = "no-store"
+        return response
     response["Cache-Control"] = "public, max-age=31536000, immutable"
     response["ETag"] = etag
     patch_vary_headers(response, ["Sec-Fetch-Dest"] if settings.STORE_ORIGIN else [])
@@ -155,10 +159,14 @@ def _whole_or_range(request: HttpRequest, artefact: Artefact) -> HttpResponse:
     if artefact.media_type != MediaType.SOUND:
         return HttpResponse(data, content_type=kind)
     found = _RANGE.fullmatch(request.headers.get("Range", ""))
+    if found and found[2] and int(found[2]) < int(found[1]):
+        found = None  # no range, and to be ignored
     first = int(found[1]) if found else 0
     last = min(int(found[2]) if found and found[2] else len(data) - 1, len(data) - 1)
     if first > last:
-        return HttpResponse(status=416, headers={"Content-Range": f"bytes */{len(data)}"})
+        return HttpResponse(
+            status=HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, headers={"Content-Range": f"bytes */{len(data)}"}
+        )
     response = HttpResponse(data[first : last + 1], content_type=kind, status=206 if found else 200)
     response["Accept-Ranges"] = "bytes"
     if found:

@@ -122,6 +122,8 @@ def test_a_sound_is_served_in_ranges_and_that_of_a_clip_alone(client):
     assert (whole["Content-Type"], whole["Accept-Ranges"], whole.content) == ("audio/wav", "bytes", wav)
     assert (part.status_code, part["Content-Range"], part.content) == (206, f"bytes 40-49/{len(wav)}", wav[40:50])
     assert (end.status_code, end.content, outside.status_code) == (206, wav[2000:], 416)
+    assert (outside["Cache-Control"], "ETag" in outside) == ("no-store", False)
+    assert client.get(path, headers={"Range": "bytes=5-3"}).content == wav, "no range, and ignored"
     path = f"/objects/{store.put(clip)}"
     assert client.get(path)["Content-Type"] == "image/apng; sound=wav"
     alone = client.get(path, {"part": "sound"})
