@@ -72,8 +72,8 @@ def _events(lease: RunLease, *, client: ApiClient, runner: RequestRunner) -> Ite
         yield ended(ending=Ending.FAILED, text=str(error))
         return
     request = RunRequest(
-        text=lease.request, files={**files, **marked.resources}, marks=marked.given, plan=lease.plan,
-        history=list(lease.history),
+        text=lease.request, files={**files, **marked.resources}, marks=marked.given, sizes=sizes,
+        plan=lease.plan, history=list(lease.history),
     )  # fmt: skip
     yield from runner.run_request(lease, request)
 

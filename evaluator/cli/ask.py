@@ -187,7 +187,8 @@ def _locally(
         experts = profile_of(suite=chosen.slug, name=profile)
         read = {file.name: read_upload(file) for file in files}
         values = {name: (file.type, file.value) for name, file in read.items()}
-        marked = placed(marks, files=values, sizes={name: file.size for name, file in read.items() if file.size})
+        sizes = {name: file.size for name, file in read.items() if file.size}
+        marked = placed(marks, files=values, sizes=sizes)
     except (SettingError, FileRefusedError, MarkError) as error:
         raise usage_error(error) from None
     bundled = planners_of_requests(chosen.slug)
@@ -196,7 +197,7 @@ def _locally(
     asked = chosen_planner(name=planner or bundled[0].name, suite=chosen, timeout=timeout)
     kept: Store = open_store(where=store, data=Path(store)) if store else MemoryStore()
     engine = Engine(pool=ExpertPool(profile=experts, device=device), store=kept, salt=chosen.slug)
-    asking = RunRequest(text=request, files={**values, **marked.resources}, marks=marked.given)
+    asking = RunRequest(text=request, files={**values, **marked.resources}, marks=marked.given, sizes=sizes)
     events = run(asking, planner=asked, suite=chosen, offered=frozenset(experts.experts), engine=engine)
     try:
         yield _Run(

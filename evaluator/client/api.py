@@ -392,6 +392,14 @@ class Client:
             UnreachableError: the site was unreachable for longer than the client's patience.
         """
         last, tries, until = "", 0, self._clock() + self._patience
+
+        def noted(pieces: Iterator[bytes]) -> Iterator[bytes]:
+            """The pieces; each, also one without an event, says that the site is there."""
+            nonlocal tries, until
+            for piece in pieces:
+                tries, until = 0, self._clock() + self._patience
+                yield piece
+
         while True:
             try:
                 with self._client.stream(
@@ -401,8 +409,7 @@ class Client:
                         answer.read()
                     if _is_transient(answer):
                         raise TransientError(_with_id(problem_of(answer)), asked=asked_to_wait(answer.headers))
-                    for message in messages_in(_checked(answer).iter_bytes()):
-                        tries, until = 0, self._clock() + self._patience
+                    for message in messages_in(noted(_checked(answer).iter_bytes())):
                         if message.event == "end":
                             return
                         last = message.id or last

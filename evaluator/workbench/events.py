@@ -48,10 +48,17 @@ class Event:
 
 
 def given(
-    files: Mapping[str, tuple[str, ArtefactReference]], *, marks: Mapping[str, JsonValue] = MappingProxyType({})
+    files: Mapping[str, tuple[str, ArtefactReference]],
+    *,
+    marks: Mapping[str, JsonValue] = MappingProxyType({}),
+    sizes: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Event:
-    """The files of the request, as type and artefact by name, and what was marked in them (`pointing.Placed.given`)."""
-    shown: dict[str, JsonValue] = {name: {"type": kind, **_shown(ref)} for name, (kind, ref) in files.items()}
+    """The files of the request, as type and artefact by name, with the width and height of pictures as they were given,
+    and what was marked in them (`pointing.Placed.given`)."""
+    shown: dict[str, JsonValue] = {
+        name: {"type": kind, **_shown(ref), **({"size": list(sizes[name])} if name in sizes else {})}
+        for name, (kind, ref) in files.items()
+    }
     return Event(kind="given", facts={"files": shown, **({"marks": dict(marks)} if marks else {})})
 
 

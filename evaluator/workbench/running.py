@@ -38,6 +38,8 @@ class RunRequest:
     """Type and value by name, without the `$`; those of marks included."""
     marks: Mapping[str, JsonValue] = field(default_factory=dict)
     """What was marked in pictures (`pointing.Placed.given`)."""
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """Width and height of pictures as they were given: larger ones are scaled down."""
     plan: JsonValue | None = None
     """A plan to run instead of asking the planner, in any form that planners may use."""
     history: list[dict[str, JsonValue]] = field(default_factory=list)
@@ -68,7 +70,7 @@ def run(
     references = {name: engine.keep(value) for name, (_, value) in request.files.items()}
     engine.store.flush()
     files = {name: (str(kind), references[name]) for name, (kind, _) in request.files.items()}
-    yield events.given(files, marks=request.marks)
+    yield events.given(files, marks=request.marks, sizes=request.sizes)
     catalogue = suite.catalogue.restricted_to(offered)
     context = PlanContext(
         catalogue=catalogue,

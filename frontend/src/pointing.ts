@@ -66,8 +66,15 @@ class Pointing {
     if (turn !== this.latest) return;
     this.image = image;
     this.canvas.hidden = image === undefined;
-    if (image !== undefined) [this.canvas.width, this.canvas.height] = [image.width, image.height];
+    if (image !== undefined) [this.canvas.width, this.canvas.height] = this.size(image);
     this.draw();
+  }
+
+  /** The size in which places are counted: large pictures are shown scaled down. */
+  private size(image: ImageBitmap): [number, number] {
+    const { picture } = this.fields;
+    const given = picture instanceof HTMLSelectElement ? picture.selectedOptions[0]?.dataset : undefined;
+    return [Number(given?.["width"] ?? image.width), Number(given?.["height"] ?? image.height)];
   }
 
   private async chosen(): Promise<ImageBitmap | undefined> {
@@ -113,7 +120,7 @@ class Pointing {
   private draw(): void {
     const context = this.canvas.getContext("2d");
     if (context === null || this.image === undefined) return;
-    context.drawImage(this.image, 0, 0);
+    context.drawImage(this.image, 0, 0, this.canvas.width, this.canvas.height);
     const { x, y } = this.fields;
     if (x.value === "" || y.value === "") return;
     const [column, row] = [Number(x.value) + 0.5, Number(y.value) + 0.5];

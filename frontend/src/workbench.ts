@@ -23,9 +23,12 @@ export function followRun(): void {
   };
   const poll = (): void => {
     setTimeout(() => {
-      void refresh().then(() => {
-        if (document.getElementById("run")?.dataset["ended"] === undefined) poll();
-      });
+      // A lost connection must not end the following, since nobody then seems to wait for the runs.
+      void refresh()
+        .catch(() => undefined)
+        .then(() => {
+          if (document.getElementById("run")?.dataset["ended"] === undefined) poll();
+        });
     }, AGAIN_MS);
   };
   if (address === undefined) {

@@ -94,6 +94,8 @@ class Pointable(NamedTuple):
 
     name: str
     url: str
+    size: tuple[int, int] | None
+    """Width and height as it was given, in which places are counted; None: those of the shown picture."""
 
 
 class RunPage(NamedTuple):
@@ -108,6 +110,8 @@ class RunPage(NamedTuple):
     files: tuple[Shown, ...]
     marks: tuple[DrawnMark, ...]
     pictures: tuple[Pointable, ...]
+    next_point: int
+    """Number of a point of the next request, which sees the marks of this one."""
     graph: Graph | None
     steps: tuple[Step, ...]
     answers: tuple[Shown, ...]
@@ -157,10 +161,11 @@ def run_page(run: Run) -> RunPage:
         files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
         marks=tuple(_drawn(name, mark, files=given) for name, mark in marks.items()),
         pictures=tuple(
-            Pointable(name, object_url(digest=artefact["digest"], split=""))
+            Pointable(name, object_url(digest=artefact["digest"], split=""), _size(artefact))
             for name, artefact in (*given.items(), *((result["name"], result) for result in results))
             if artefact["type"] == ResourceType.IMAGE
         ),
+        next_point=1 + sum(mark["type"] == MarkKind.POINT for mark in run.marks),
         graph=_graph(plan, seen=seen, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
         steps=steps,
         answers=tuple(
@@ -178,6 +183,10 @@ def run_page(run: Run) -> RunPage:
         results=tuple(result["name"] for result in results),
         events=len(events),
     )
+
+
+def _size(artefact: Mapping[str, Any]) -> tuple[int, int] | None:
+    return (artefact["size"][0], artefact["size"][1]) if "size" in artefact else None
 
 
 def submit_address(run: Run, *, reader: Reader) -> str:

@@ -19,8 +19,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.tools.types import ResourceType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.planners.named import planners_of_requests
+from evaluator.workbench.files import FileRefusedError, type_of
 from evaluator.workbench.pointing import Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.saving import files_of_run
 from leaderboard.evaluations.results.objects import server_store
@@ -78,7 +80,7 @@ def bench(request: HttpRequest) -> HttpResponse:
     text = request.POST.get("text", "") if chosen is None else chosen.text
     files = uploaded_files(request) if chosen is None else [prepared_file(chosen)]
     try:
-        marks = _marks(request, pictures=[file.name for file in files])
+        marks = _marks(request, pictures=[file.name for file in files if _is_picture(file.name)])
     except MarkError as error:
         return _form(request, errors={"marks": [str(error)]}, status=400)
     new = NewRun(
@@ -89,7 +91,7 @@ def bench(request: HttpRequest) -> HttpResponse:
 
 
 def _marks(request: HttpRequest, *, pictures: Sequence[str]) -> list[Mark]:
-    """The point of the form, if it has one; in the first file unless the form names a picture.
+    """The point of the form, if it has one; in the first picture unless the form names a picture.
 
     Raises:
         MarkError: it has only one side, or is no place.
@@ -100,6 +102,13 @@ def _marks(request: HttpRequest, *, pictures: Sequence[str]) -> list[Mark]:
     picture = request.POST.get("point_picture", "").strip() or next(iter(pictures), "")
     place = [int(side) if side.isdecimal() and len(side) < 8 else -1 for side in sides]
     return [mark_of(MarkKind.POINT, picture=picture, at=[place])]
+
+
+def _is_picture(name: str) -> bool:
+    try:
+        return type_of(name) is ResourceType.IMAGE
+    except FileRefusedError:
+        return False
 
 
 def prepared_file(chosen: Prepared) -> GivenFile:

@@ -79,6 +79,21 @@ def test_a_lost_connection_goes_on_after_the_last_event() -> None:
     assert seen == [None, "1-1", "1-1"]
 
 
+def test_a_site_that_says_it_is_there_is_not_away_however_long_a_step_takes() -> None:
+    class Slow(Cut):
+        def __iter__(self) -> Iterator[bytes]:
+            yield from [b": still here\n\n"] * 100
+            yield from super().__iter__()
+
+    seen: list[str | None] = []
+    answers = [
+        httpx.Response(200, stream=Slow(message(0, "given")[:5])),
+        httpx.Response(200, text=message(0, "given") + "event: end\ndata: {}\n\n"),
+    ]
+    found = list(client(answers, seen=seen, patience=20).run_events("r"))
+    assert [event["kind"] for event in found] == ["given"]
+
+
 def test_a_run_that_starts_again_voids_the_events_before() -> None:
     text = (
         message(0, "given") + "event: again\ndata: {}\n\n" + message(0, "given", of_try=2) + "event: end\ndata: {}\n\n"

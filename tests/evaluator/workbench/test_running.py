@@ -8,7 +8,7 @@ import pytest
 from PIL import Image as PillowImage
 
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
-from evaluator.core.records import PlannerCall, Reason
+from evaluator.core.records import ArtefactReference, PlannerCall, Reason
 from evaluator.core.sounds import sound_of, wav_of
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
@@ -17,6 +17,7 @@ from evaluator.execution.engine.pool import ExpertPool
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import LocalStore
 from evaluator.execution.experts.profile import load_profile
+from evaluator.workbench import events
 from evaluator.workbench.events import artefacts_of
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
 from evaluator.workbench.pointing import mark_of, placed
@@ -181,6 +182,12 @@ def test_a_large_picture_is_scaled_down() -> None:
     assert read.type is ResourceType.IMAGE
     assert read.value.size == (512, 205)  # type: ignore[union-attr]
     assert read.size == (1500, 600)
+
+
+def test_the_given_size_of_a_picture_is_told() -> None:
+    files = {"a.png": ("image", ArtefactReference(digest="d" * 64, media_type="image/png"))}
+    (shown,) = events.given(files, sizes={"a.png": (1500, 600)}).to_json()["files"].values()  # type: ignore[union-attr]
+    assert shown["size"] == [1500, 600]  # type: ignore[index,call-overload]
 
 
 def test_a_sound_is_heard() -> None:

@@ -337,8 +337,11 @@ POINT = {"type": "point", "picture": "a.png", "at": [[0, 0]]}
 def test_a_point_of_the_page_reaches_the_worker_and_is_drawn(site, settings):
     page = Client().post(
         "/workbench/",
-        {"text": "What is at point-1?", "files": SimpleUploadedFile("a.png", PNG), "point_x": "0", "point_y": "0"},
-    )
+        {
+            "text": "What is at point-1?", "point_x": "0", "point_y": "0",
+            "files": [SimpleUploadedFile("a.txt", b"a note"), SimpleUploadedFile("a.png", PNG)],
+        },
+    )  # fmt: skip
     assert Run.objects.get().marks == [POINT]
     runner = work(site, settings)
 
@@ -371,10 +374,23 @@ def test_the_next_request_and_an_edited_plan_keep_the_points(site, settings):
     visitor.post(
         f"/workbench/{first.pk}/next/", {"text": "More", "point_picture": "a.png", "point_x": "0", "point_y": "0"}
     )
+    assert "may name it as point-2." in visitor.get(f"/workbench/{first.pk}/").content.decode()
     visitor.post(f"/workbench/{first.pk}/again/", {"plan": "[]"})
     after, again = Run.objects.exclude(pk=first.pk).order_by("created")
 
     assert (after.marks, again.marks) == ([POINT, POINT], [POINT])
+
+
+def test_places_in_a_picture_that_was_scaled_down_are_those_of_the_given_one():
+    run = make_run(User.objects.create_user("ada"))
+    event = run.events.get(number=0)
+    event.body["files"] = {
+        "a.png": {"type": "image", "digest": "d" * 64, "media_type": "image/png", "size": [2048, 1024]}
+    }
+    event.save()
+    visitor = Client()
+    visitor.force_login(User.objects.get())
+    assert 'data-width="2048" data-height="1024"' in visitor.get(f"/workbench/{run.pk}/").content.decode()
 
 
 def test_an_alternative_is_shown_with_its_score_and_runs_as_a_plan():
