@@ -7,6 +7,7 @@ fails leaves the value out with the reason.
 
 import hashlib
 import os
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +36,9 @@ TRIES = 2
 MOST_BYTES = 64 * 1024
 """Of a response."""
 MOST_FAILURES = 3
-"""Failures in a row after which a rater is not asked again in this run, so that it does not delay an evaluation."""
+"""Failures in a row after which a rater is not asked again in this run."""
+MOST_SECONDS = 600.0
+"""Time of a rater in one run, after which it is not asked again: an evaluation waits for its ratings."""
 LONGEST_TEXT = 16_000
 """Most characters of a text of a planner for a rater; the rest is cut, with a note."""
 
@@ -116,19 +119,27 @@ def cut(text: str) -> str:
 class Rater:
     """Rates the results of one run. Not thread-safe."""
 
-    def __init__(self, *, judge: Judge, model: str) -> None:
+    def __init__(self, *, judge: Judge, model: str, clock: Callable[[], float] = time.monotonic) -> None:
         """Args:
         judge: answers with votes.
         model: its name, for explanations.
+        clock: for tests.
         """
-        self._judge, self._model = judge, model
+        self._judge, self._model, self._clock = judge, model, clock
         self._failures = 0
+        self._seconds = 0.0
 
     def rate(self, *, rated: Rated, material: Mapping[str, JsonValue]) -> tuple[float | None, str]:
         """The value of the votes on some material, None if there is none, and the reason as a sentence."""
         if self._failures >= MOST_FAILURES:
             return None, f"Not rated: {self._model} failed {self._failures} times in a row and was not asked again."
+        if self._seconds >= MOST_SECONDS:
+            return (
+                None,
+                f"Not rated: {self._model} took {self._seconds:.0f} s for earlier tasks and was not asked again.",
+            )
         messages = conversation(system=rated.system, material=material)
+        started = self._clock()
 
         def vote(number: int) -> float | None:
             return rated.vote_in(self._judge.vote(messages=messages, number=number))
@@ -139,6 +150,8 @@ class Rater:
         except (JudgeError, EgressRefusedError, OSError, ValueError) as error:
             self._failures += 1
             return None, f"Not rated: {error}."
+        finally:
+            self._seconds += self._clock() - started
         self._failures = 0
         value = rated.value_of(votes)
         given = ", ".join("malformed" if own is None else f"{own:g}" for own in votes)

@@ -15,7 +15,9 @@ from evaluator.execution.engine.run import Engine
 from evaluator.execution.experts.profile import Profile
 
 _BACK = re.compile(
-    r"\b(?:it|its|that|this|(?:the|that|this) (?:last |new |latest |previous )?"
+    r"\b(?:it|its"
+    r"|(?:that|this)(?=\W*$|[,.;!?]|\s+(?:in|into|to|as|with|for|and|so|then|too|again|please)\b)"
+    r"|(?:the|that|this) (?:last |new |latest |previous )?"
     r"(?:result|picture|image|photo|video|clip|text|caption|map|mask|version|crop|cut-?out|one))\b",
     re.IGNORECASE,
 )
@@ -23,6 +25,7 @@ _SEVERAL = re.compile(
     r"\b(?:them|these|those|both|(?:the|all|these|those) (?:\w+ )?(?:results|pictures|images|maps|masks|ones))\b",
     re.IGNORECASE,
 )
+_WITHOUT_ENDING = re.compile(r"(?<![\w./-])result-\d+-\d+(?![-\w]|\.\w)", re.IGNORECASE)
 _LONGEST = 10_000
 """Most characters of a request."""
 
@@ -76,6 +79,9 @@ class Dialogue:
         known = [*self._given, *(file for results in self._results for file in results)]
         if named := [file for file in known if _names(text, file=file.name)]:
             return named
+        if unknown := _WITHOUT_ENDING.search(text):
+            there_are = ", ".join(file.name for results in self._results for file in results) or "none so far"
+            raise ValueError(f"{unknown[0]!r} is no name of a result, which has an ending; there are: {there_are}")
         latest = next((results for results in reversed(self._results) if results), ())
         if latest and _SEVERAL.search(text):
             return latest

@@ -105,6 +105,16 @@ def test_a_rater_that_fails_leaves_the_value_out_says_why_and_is_soon_left_alone
     assert key not in summarise(suite=suite, results=map(TaskScore.of, records))["metrics"]
 
 
+def test_a_slow_rater_is_left_alone_before_an_evaluation_waits_for_hours(suite):
+    clock = iter(range(0, 10**6, 250))
+    records = evaluated("gold", keys=KEYS[:4])
+    rater = Rater(judge=Votes("Rating: 8"), model="m", clock=lambda: float(next(clock)))
+    found = list(with_ratings(records, suite=suite, opened=lambda **_: rater))
+    reasons = [record.explanations[suite.rated.column.key] for record in found]
+    assert [reason.startswith("Not rated") for reason in reasons] == [False, False, False, True]
+    assert "took 750 s for earlier tasks" in reasons[3]
+
+
 def test_votes_that_decide_nothing_are_no_value(suite):
     judge = Votes("Rating: 9", "nine", "Rating: 11")
     (record,) = rated(evaluated("gold", keys=KEYS[:1]), suite=suite, judge=judge)

@@ -71,6 +71,26 @@ def test_a_request_that_does_not_refer_back_gets_the_first_files(dialogue):
     assert [*asked.request.task.resources] == ["scene.png"]
 
 
+@pytest.mark.parametrize(
+    ("text", "refers_back"),
+    [
+        ("Crop that.", True), ("Turn this into an edge map.", True), ("Describe that, please.", True),
+        ("Now describe that picture.", True), ("Count the people that wear hats.", False),
+        ("How many stars are there that are red?", False),
+    ],
+)  # fmt: skip
+def test_that_and_this_refer_back_where_they_stand_for_a_thing(dialogue, text, refers_back):
+    dialogue.say("Make the edge map of scene.png.")
+    (meant,) = dialogue._meant(text)
+    assert meant.name == ("result-1-1.png" if refers_back else "scene.png")
+
+
+def test_a_result_without_its_ending_is_said_to_be_none(dialogue):
+    dialogue.say("Make the edge map of scene.png.")
+    with pytest.raises(ValueError, match=r"'result-1-1' is no name of a result, .*: result-1-1.png"):
+        dialogue.say("Describe result-1-1.")
+
+
 def test_a_result_that_does_not_exist_is_named(dialogue):
     dialogue.say("Make the edge map of scene.png.")
     with pytest.raises(ValueError, match=r"the request names result-1-2.png"):
