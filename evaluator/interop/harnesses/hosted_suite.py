@@ -24,7 +24,7 @@ from evaluator.core.records import PlannerCall, ResultRecord
 from evaluator.core.suites.base import Suite, Task
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.turns import TurnRequest, TurnResponse
-from evaluator.episodes.base import Evaluator, Setting, episode_of
+from evaluator.episodes.base import Evaluator, Setting, SettingError, episode_of
 from evaluator.interop.imports.run import message_of
 from evaluator.planners.agents.calls import CallRefusedError, ToolResult, response_to, result_in, task_text
 from evaluator.planners.agents.desk import Nothing
@@ -95,12 +95,17 @@ class HostedSuite:
     def __init__(self, options: HostedOptions) -> None:
         """Raises:
         LookupError: there is no such suite, or its files were not fetched.
-        SettingError: the profile or the data cannot be read.
+        SettingError: the profile or the data cannot be read, or a task in turns would have several data points.
         """
         suite = suite_of(options.suite)
         self._episode = episode_of(options.suite)
         self.in_turns = self._episode.in_turns
         self.samples = options.samples or (1 if self.in_turns else 4)
+        if self.in_turns and self.samples > 1:
+            # A log does not say which messages belong to which episode of a task.
+            raise SettingError(
+                f"{options.suite} is asked in turns, where a task has one data point here, not {self.samples}"
+            )
         data = Path(os.environ.get("PLANARENA_DATA", ".data"))
         self._setting = Setting(
             profile=options.profile, split=options.split or suite.conditions.splits[0], samples=self.samples,
