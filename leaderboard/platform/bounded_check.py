@@ -49,6 +49,15 @@ class BoundedCheck(Generic[Result]):
         except TimeoutError:
             return self._late
 
+    def last(self) -> Result | None:
+        """What the newest check has found so far: its result, `late` if it is past the deadline, or None. Starts none
+        and waits for none."""
+        with self._lock:
+            future, seconds = self._future, time.monotonic() - self._began
+        if future is not None and future.done():
+            return future.result()
+        return self._late if future is not None and seconds > self._deadline else None
+
     def forget(self) -> None:
         """Run the check again on the next call."""
         with self._lock:

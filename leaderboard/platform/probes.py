@@ -1,7 +1,7 @@
 """Liveness and readiness probes of a cluster. They are public and reveal no details."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qs
 
 import psycopg
@@ -38,6 +38,8 @@ class _DatabaseProbe:
 
     def __init__(self) -> None:
         self._connection: psycopg.Connection[tuple[object, ...]] | None = None
+        self.has_answered = False
+        """Whether it ever answered this process."""
 
     def problem(self) -> str:
         """Why the database does not answer; empty if it does."""
@@ -49,6 +51,7 @@ class _DatabaseProbe:
             self.close()
             # Its message contains the server's address, which must not be public.
             return type(error).__name__
+        self.has_answered = True
         return ""
 
     def close(self) -> None:
@@ -90,6 +93,7 @@ def forget_probes() -> None:
     DATABASE.forget()
     STORAGE.forget()
     _database.close()
+    _database.has_answered = False
 
 
 class Probes:
@@ -103,9 +107,10 @@ class Probes:
         if path == LIVE:
             status, text = 200, _ALIVE
         elif path == READY:
-            disks = _with_disks(scope["query_string"].decode("latin-1"))
-            storage = await STORAGE.result_in_loop() if disks else Storage((), "")
-            status, text = _readiness(await DATABASE.result_in_loop(), storage)
+            asked = _Asked.of(scope["query_string"].decode("latin-1"))
+            database = "" if asked.once and _database.has_answered else await DATABASE.result_in_loop()
+            storage = await STORAGE.result_in_loop() if asked.disks else Storage((), "")
+            status, text = _readiness(database, storage)
         else:
             await self._site(scope, receive, send)
             return
@@ -132,15 +137,24 @@ def ready(request: HttpRequest) -> HttpResponse:
     """200 if the database answers, the disks have room and the bucket takes data, else 503.
 
     With `?disks=0`, disks and bucket are ignored: a site with a full disk serves pages, and tells workers to keep their
-    results.
+    results. With `?once`, so is the database from its first answer to this process on: all processes share it, so that
+    without it none of them would be left to show kept boards and to say at `/status/` what is wrong.
     """
-    storage = STORAGE.result() if _with_disks(request.META["QUERY_STRING"]) else Storage((), "")
-    status, text = _readiness(DATABASE.result(), storage)
+    asked = _Asked.of(request.META["QUERY_STRING"])
+    database = "" if asked.once and _database.has_answered else DATABASE.result()
+    status, text = _readiness(database, STORAGE.result() if asked.disks else Storage((), ""))
     return HttpResponse(text, content_type="text/plain", status=status)
 
 
-def _with_disks(query: str) -> bool:
-    return parse_qs(query).get("disks") != ["0"]
+class _Asked(NamedTuple):
+    disks: bool
+    once: bool
+
+    @classmethod
+    def of(cls, query: str) -> Self:
+        values = parse_qs(query, keep_blank_values=True)
+        once = "once" in values
+        return cls(disks=not once and values.get("disks") != ["0"], once=once)
 
 
 def _readiness(database_problem: str, storage: Storage) -> tuple[int, str]:

@@ -309,7 +309,7 @@ def test_only_readiness_depends_on_anything_but_the_process(manifests):
     container = pod_of(named(manifests, "Deployment", "planarena-web"))["containers"][0]
     asked = {probe: container[probe]["httpGet"]["path"] for probe in container if probe.endswith("Probe")}
     assert asked == {
-        "startupProbe": "/health/live", "livenessProbe": "/health/live", "readinessProbe": "/health/ready?disks=0",
+        "startupProbe": "/health/live", "livenessProbe": "/health/live", "readinessProbe": "/health/ready?once",
     }  # fmt: skip
     # The probe's own deadline comes first, so that the answer says what is away.
     assert container["readinessProbe"]["timeoutSeconds"] > 2

@@ -31,3 +31,11 @@ def test_readers_with_a_session_a_message_or_credentials_neither_read_nor_fill_i
         assert words.split() == ["$cookie_sessionid", "$cookie_messages", "$http_authorization"]
     assert "proxy_cache_valid " not in text.replace("no proxy_cache_valid", ""), "only the site says what is shared"
     assert "proxy_ignore_headers" not in text, "Vary and Cache-Control of the site hold"
+
+
+def test_pages_of_the_last_minutes_are_shown_while_no_web_pod_answers_and_refused_ones_are_not():
+    text = named(build("production with everything"), "ConfigMap", "planarena-page-cache")["data"]["nginx.conf"]
+    (words,) = re.findall(r"^ *proxy_cache_use_stale (.*);$", text, re.M)
+    assert {"error", "timeout", "http_503"} <= set(words.split())
+    assert not {"http_403", "http_404", "http_429"} & set(words.split())
+    assert "inactive=5m" in text

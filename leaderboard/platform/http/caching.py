@@ -1,28 +1,22 @@
 """Conditional requests, and shared caching of pages that look the same to every anonymous reader.
 
-The ETag of a page changes with everything that the page shows. A caching proxy may store shareable pages for
-`KEEP_PAGES_SECONDS` (docs/size.md, "A caching proxy"). `share_pages` decides by the whole request and response: nothing
-is shared that depends on a session, credentials or a pending message, or that sets a cookie. `LateParts` avoid copying
-the large parts of pages.
+The ETag of a page changes with everything that the page shows. `sharing.py` decides which answers shared caches may
+store. `LateParts` avoid copying the large parts of pages.
 """
 
 import hashlib
-import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
 from django.contrib.messages import get_messages
-from django.contrib.messages.storage.cookie import CookieStorage
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.templatetags.static import static
-from django.utils.cache import get_conditional_response, patch_cache_control, patch_vary_headers
+from django.utils.cache import get_conditional_response
 from django.utils.safestring import SafeString
-from django.views.decorators.gzip import gzip_page
 
 from evaluator.core import canonical_json
 
@@ -68,47 +62,8 @@ def _release() -> str:
 
 def shareable(response: HttpResponse) -> HttpResponse:
     """Mark a page that looks the same to every anonymous reader."""
-    response.is_shareable = True  # type: ignore[attr-defined]  # read by `share_pages`
+    response.is_shareable = True  # type: ignore[attr-defined]  # read by `sharing.py`
     return response
-
-
-def share_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Middleware that lets shared caches store shareable pages, and makes all other responses of their views private.
-
-    Must be outside of all middleware that sets cookies. Compresses shared pages, which contain no secrets.
-    """
-
-    def answer(request: HttpRequest) -> HttpResponseBase:
-        response: HttpResponseBase = get_response(request)
-        if not getattr(response, "is_shareable", False):
-            return response
-        patch_vary_headers(response, ["Cookie"])
-        if not _may_be_shared(request=request, response=response):
-            patch_cache_control(response, private=True, no_cache=True)
-            return response
-        seconds = math.ceil(settings.KEEP_PAGES_SECONDS)
-        # Browsers revalidate each time, proxies once a second, serving the stale page meanwhile.
-        response.headers["Cache-Control"] = f"public, max-age=0, s-maxage={seconds}, stale-while-revalidate={seconds}"
-        # Rate limits are the caller's own.
-        for name in [name for name in response.headers if name.lower().startswith("ratelimit")]:
-            del response.headers[name]
-        patch_vary_headers(response, ["Accept-Encoding"])
-        return gzip_page(lambda _: response)(request)
-
-    return answer
-
-
-def _may_be_shared(*, request: HttpRequest, response: HttpResponseBase) -> bool:
-    return (
-        settings.KEEP_PAGES_SECONDS > 0
-        and request.method in {"GET", "HEAD"}
-        and "HTTP_AUTHORIZATION" not in request.META
-        and settings.SESSION_COOKIE_NAME not in request.COOKIES
-        and CookieStorage.cookie_name not in request.COOKIES
-        and response.status_code in {HTTPStatus.OK, HTTPStatus.NOT_MODIFIED}
-        and not response.cookies
-        and "no-store" not in response.get("Cache-Control", "")
-    )
 
 
 class LateParts:

@@ -50,7 +50,7 @@ MIDDLEWARE = [
     "leaderboard.operations.monitoring.logs.name_requests",
     "leaderboard.platform.tracing.requests.trace_requests",
     "leaderboard.operations.monitoring.requests.measure_requests",
-    "leaderboard.platform.http.caching.share_pages",
+    "leaderboard.platform.http.sharing.share_pages",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

@@ -191,3 +191,35 @@ def test_a_connection_is_given_back_before_and_after_each_task(db, monkeypatch):
     for signal in (signals.task_prerun, signals.task_postrun):
         signal.send(sender=None)
     assert closed == ["looked at"] * 2
+
+
+@pytest.mark.django_db
+def test_a_process_that_the_database_has_answered_once_stays_ready_without_it(site, monkeypatch):
+    with database_away(monkeypatch, "refusing"):
+        assert site.get("/health/ready?once").status_code == 503
+    assert site.get("/health/ready?once").status_code == 200
+    with AWAY["refusing"]() as port, monkeypatch.context() as patched:
+        place = {"HOST": "127.0.0.1", "PORT": str(port)}
+        patched.setitem(connections.settings, "default", {**connections.settings["default"], **place})
+        probes.DATABASE.forget()
+        probes._database.close()
+        assert site.get("/health/ready").status_code == 503
+        assert site.get("/health/ready?once").status_code == 200
+        assert Client().get("/health/ready?once").status_code == 200
+
+
+def test_what_a_check_found_last_is_known_without_asking():
+    answer = threading.Event()
+
+    def hangs():
+        answer.wait(30)
+        return "an answer"
+
+    check = BoundedCheck(hangs, name="hangs", deadline=0.05, late="late", keep=lambda: 0)
+    assert check.last() is None
+    assert check.result() == "late"
+    assert check.last() == "late"
+    answer.set()
+    assert check._future is not None
+    check._future.result(timeout=30)
+    assert check.last() == "an answer"

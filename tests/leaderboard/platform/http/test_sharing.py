@@ -8,7 +8,8 @@ from django.contrib.messages.storage.cookie import CookieStorage
 from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 
-from leaderboard.platform.http.caching import share_pages, shareable, tagged_page
+from leaderboard.platform.http.caching import shareable, tagged_page
+from leaderboard.platform.http.sharing import share_pages
 
 BODY = "page " * 100
 SHARED = "public, max-age=0, s-maxage=1, stale-while-revalidate=1"
