@@ -84,6 +84,8 @@ def parser() -> argparse.ArgumentParser:
         help="size of the folder with models from a hub (default: 100GB)")  # fmt: skip
     add("--suite", action="append", dest="suites", help="lease only tasks of this suite; may be repeated")
     add("--evaluation", type=UUID, help="lease only tasks of this evaluation")
+    add("--only-runs", action="store_true",
+        help="take only requests of the workbench, each as soon as it is asked")  # fmt: skip
     add("--idle-seconds", type=float, help="exit after this time without work (default: never)")
     add("--doctor-report", type=Path, metavar="FILE",
         help="deliver this report of `planarena doctor --output FILE` and exit")  # fmt: skip
@@ -210,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     worker = Worker(
         client=client, runner=runner, name=options.name, suites=options.suites, evaluation=options.evaluation,
-        idle_seconds=options.idle_seconds, secrets=secrets.values(), metrics=metrics,
+        idle_seconds=options.idle_seconds, only_runs=options.only_runs, secrets=secrets.values(), metrics=metrics,
     )  # fmt: skip
     # Lines of several processes share one stream.
     ids = {} if options.name == handle_of(options.name) else {"worker": options.name}

@@ -47,6 +47,7 @@ from gpu_jobs.contract import (
     ResultsRequest,
     RunEvents,
     RunLease,
+    RunsAnnounced,
     SecretHeader,
     Seed,
     Session,
@@ -186,14 +187,7 @@ class ApiClient:
         Raises:
             EnrolmentExpiredError: no session can be opened.
         """
-        try:
-            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
-        except RefusedError as error:
-            if error.code != "session_over":
-                raise
-            # It has ended earlier than announced, or this machine was suspended.
-            self._session = None
-            response = self._call("POST", "lease/", token=self._current_session(), patience=patience, body=request)
+        response = self._session_call("POST", "lease/", patience=patience, body=request)
         if response.status_code == httpx.codes.NO_CONTENT:
             left = {"0": False, "1": True}.get(response.headers.get(WORK_LEFT_HEADER, ""))
             return LeaseAnswer(lease=None, work_left=left, runs_wait=response.headers.get(RUNS_WAIT_HEADER) == "1")
@@ -294,13 +288,22 @@ class ApiClient:
         response = self._attempt_call(lease, "POST", "agent-turn/", body=message)
         return TurnAnswer.model_validate_json(response.content)
 
+    def wait_for_run(self, *, seconds: float) -> RunsAnnounced:
+        """Wait until a run of the workbench needs a worker, for `seconds` at most.
+
+        Raises:
+            EnrolmentExpiredError: no session can be opened.
+        """
+        response = self._session_call("GET", "runs/announced/", params={"seconds": f"{seconds:g}"})
+        return RunsAnnounced.model_validate_json(response.content)
+
     def lease_run(self, request: LeaseRequest) -> RunLease | None:
         """Lease a run of the workbench; None if none waits any more. A repeated request gets the same run.
 
         Raises:
             EnrolmentExpiredError: no session can be opened.
         """
-        response = self._call("POST", "runs/lease/", token=self._current_session(), body=request)
+        response = self._session_call("POST", "runs/lease/", body=request)
         if response.status_code == httpx.codes.NO_CONTENT:
             return None
         return RunLease.model_validate_json(response.content)
@@ -346,6 +349,16 @@ class ApiClient:
         if self._session is None or self._session.renew_at <= self._clock():
             self._session = self._new_session()
         return self._session.token
+
+    def _session_call(self, method: str, path: str, **content: Any) -> httpx.Response:
+        try:
+            return self._call(method, path, token=self._current_session(), **content)
+        except RefusedError as error:
+            if error.code != "session_over":
+                raise
+            # It has ended earlier than announced, or this machine was suspended.
+            self._session = None
+            return self._call(method, path, token=self._current_session(), **content)
 
     def _new_session(self) -> "_Session":
         self._token = self._tokens.current()

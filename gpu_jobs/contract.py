@@ -573,6 +573,21 @@ RUNS_WAIT_HEADER = "X-Runs-Wait"
 evaluations, so that workers request them only then."""
 
 
+LONGEST_WAIT_SECONDS = 20.0
+"""How long the site holds a call of a worker that waits for a run of the workbench, at most."""
+
+
+class RunsAnnounced(Message):
+    """The answer to a worker that waited for a run of the workbench."""
+
+    waits: bool
+    """Whether a run waits."""
+    suite: str = ""
+    """The suite whose experts most runs need: the workbench's first choice. Empty: there is none."""
+    profile: str = ""
+    """Their profile."""
+
+
 class RunFile(Message):
     """A file of a run, whose bytes are a separate call."""
 

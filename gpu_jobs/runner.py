@@ -1,5 +1,6 @@
 """Runs the tasks of a lease with the evaluator, whose experts are loaded once."""
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from evaluator.execution.experts.profile import Profile
     from evaluator.workbench.events import Event
     from evaluator.workbench.running import RunRequest
+
+
+logger = logging.getLogger(__name__)
 
 
 class _Key(NamedTuple):
@@ -68,6 +72,11 @@ class ShardRunner(Protocol):
         Raises:
             LeaseRefusedError: this worker cannot process the run.
         """
+        ...
+
+    def get_ready(self, *, suite: str, profile: str) -> None:
+        """Load what most requests of the workbench need, before one waits. Failures are logged: the run that they
+        concern reports them."""
         ...
 
     def idle(self) -> None:
@@ -161,26 +170,40 @@ class EvaluatorRunner:
             suite, profile = suite_of(lease.suite), profile_of(suite=lease.suite, name=lease.profile)
         except (LookupError, SettingError) as error:
             raise LeaseRefusedError(f"this worker cannot run requests for {lease.suite}: {error}.") from error
-        engine, offered = self._engine(lease, suite=suite, profile=profile), frozenset(profile.experts)
+        engine = self._engine(suite=suite, profile=profile, name=lease.profile)
+        offered = frozenset(profile.experts)
         if lease.planner is None:
             yield from run(request, planner=None, suite=suite, offered=offered, engine=engine)
             return
         with self._planner(lease=as_lease(lease), suite=suite) as planner:
             yield from run(request, planner=planner, suite=suite, offered=offered, engine=engine)
 
-    def _engine(self, lease: RunLease, *, suite: "Suite", profile: "Profile") -> "Engine":
-        """The engine of an evaluator with this profile, whose experts are loaded; else one for runs."""
+    def get_ready(self, *, suite: str, profile: str) -> None:
+        from evaluator.core.suites.registry import suite_of
+        from evaluator.episodes.executed import profile_of
+        from evaluator.workbench.running import load_experts
+
+        try:
+            of_suite, of_profile = suite_of(suite), profile_of(suite=suite, name=profile)
+            engine = self._engine(suite=of_suite, profile=of_profile, name=profile)
+            load_experts(tools=sorted(of_profile.experts), pool=engine.pool)
+        except Exception as error:  # noqa: BLE001 - of experts, which may fail in any way
+            logger.warning("not ready for runs of %s with %s: %s", suite, profile, error)
+
+    def _engine(self, *, suite: "Suite", profile: "Profile", name: str) -> "Engine":
+        """The engine of an evaluator with the profile of this name, whose experts are loaded; else one for runs."""
         from evaluator.execution.engine.pool import ExpertPool
         from evaluator.execution.engine.run import Engine
 
         for key, (evaluator, _) in self._evaluators.items():
             engine = getattr(evaluator, "engine", None)
-            if key.suite == lease.suite and key.profile == lease.profile and isinstance(engine, Engine):
+            if key.suite == suite.slug and key.profile == name and isinstance(engine, Engine):
                 return engine
-        if self._engine_of_runs is None or self._engine_of_runs[0] != (lease.suite, lease.profile):
+        key_of_runs = suite.slug, name
+        if self._engine_of_runs is None or self._engine_of_runs[0] != key_of_runs:
             pool = ExpertPool(profile=profile, device=self._device, budget=self._memory_budget)
             engine = Engine(pool=pool, store=self.store, salt=suite.slug)
-            self._engine_of_runs = (lease.suite, lease.profile), engine
+            self._engine_of_runs = key_of_runs, engine
         return self._engine_of_runs[1]
 
     def _planner(self, *, lease: HeldLease, suite: "Suite") -> "AbstractContextManager[Planner]":

@@ -16,11 +16,20 @@ from gpu_jobs.client import (
     ApiClient,
     AttemptOverError,
     EnrolmentExpiredError,
+    LeaseAnswer,
     ObjectsMissingError,
     RefusedError,
     UnreachableError,
 )
-from gpu_jobs.contract import FinishRequest, GivenUp, Lease, LeaseRequest, Phase, RunLease
+from gpu_jobs.contract import (
+    LONGEST_WAIT_SECONDS,
+    FinishRequest,
+    GivenUp,
+    Lease,
+    LeaseRequest,
+    Phase,
+    RunLease,
+)
 from gpu_jobs.delivery import Delivery, DirectUploads, Known
 from gpu_jobs.exits import Exit
 from gpu_jobs.heartbeats import Heartbeats
@@ -90,6 +99,7 @@ class Worker:
         evaluation: UUID | None = None,
         idle_seconds: float | None = None,
         secrets: Sequence[str] = (),
+        only_runs: bool = False,
         poll_seconds: float = 0.5,
         metrics: WorkerMetrics | None = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -103,6 +113,8 @@ class Worker:
         idle_seconds: exit after this time without work; None: never. A worker for one evaluation also exits when the
             site reports that the evaluation has no unfinished shards.
         secrets: texts to redact in logs that are sent.
+        only_runs: lease no shards. The worker loads the experts of runs before the first one, and waits for each at the
+            site, which answers as soon as one is asked.
         poll_seconds: pause after the first response without work; later pauses are longer.
         metrics: counts leases, tasks and steps; None: nobody reads them.
         sleep: for tests.
@@ -115,6 +127,7 @@ class Worker:
         self._evaluation = evaluation
         self._idle = idle_seconds
         self._secrets = tuple(secrets)
+        self._only_runs = only_runs
         self._poll = poll_seconds
         self._sleep = sleep
         self._known = Known()
@@ -128,6 +141,8 @@ class Worker:
         self._may_interrupt = False
         """Whether tasks of the current attempt run."""
         self._handles_signals = False
+        self._ready_for: tuple[str, str] | None = None
+        """Suite and profile whose experts were loaded before the first run."""
 
     def handle_signals(self) -> None:
         """Install the handlers of SIGUSR1 and SIGUSR2.
@@ -182,11 +197,11 @@ class Worker:
         last_work = time.monotonic()
         wait = self._poll
         lease: Lease | None = None
-        is_known = False
+        is_known = runs_wait = False
         while True:
             if lease is None:
                 try:
-                    answer = self._client.lease(self._lease_request())
+                    answer = self._announced() if self._only_runs else self._client.lease(self._lease_request())
                 except UnreachableError as error:
                     if not is_known or self._idle is not None or self._evaluation is not None:
                         raise
@@ -196,11 +211,11 @@ class Worker:
                 if not is_known:
                     is_known = True
                     on_session()
-                self._request, lease = None, answer.lease
+                self._request, lease, runs_wait = None, answer.lease, answer.runs_wait
                 if lease is None and answer.work_left is False:
                     logger.info("no shard of evaluation %s is left", self._evaluation)
                     return Exit.IDLE
-                if lease is None and answer.runs_wait and self._work_on_a_run():
+                if lease is None and runs_wait and self._work_on_a_run():
                     last_work, wait = time.monotonic(), self._poll
                     continue
             if lease is not None:
@@ -216,8 +231,21 @@ class Worker:
             else:
                 if time.monotonic() - last_work >= _IDLE_AFTER_SECONDS:
                     self._runner.idle()
+                if self._only_runs and not runs_wait:
+                    # The site has already waited.
+                    continue
                 self._sleep(wait)
                 wait = min(wait * 1.5, max(self._poll, _LONGEST_POLL_SECONDS))
+
+    def _announced(self) -> LeaseAnswer:
+        """Wait for a run, with the experts that it probably needs loaded."""
+        found = self._client.wait_for_run(seconds=0 if self._ready_for is None else LONGEST_WAIT_SECONDS)
+        wanted = found.suite, found.profile
+        if self._ready_for != wanted:
+            self._ready_for = wanted
+            if found.suite:
+                self._runner.get_ready(suite=found.suite, profile=found.profile)
+        return LeaseAnswer(lease=None, runs_wait=found.waits)
 
     def _lease_request(self) -> LeaseRequest:
         """The next lease request. One whose response was lost is repeated, since it may have been granted."""

@@ -17,6 +17,7 @@ from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Value
 from evaluator.episodes.parts import is_infrastructure
 from evaluator.execution.engine.jobs import Job
+from evaluator.execution.engine.pool import Experts
 from evaluator.execution.engine.run import Engine
 from evaluator.replies.read import read_plan
 from evaluator.workbench import events
@@ -50,6 +51,16 @@ class RunRequest:
 class _Ready:
     plan: Plan
     resources: Mapping[str, ArtefactReference]
+
+
+def load_experts(*, tools: Sequence[str], pool: Experts) -> None:
+    """Load the experts of these tools until the memory is full, so that a request does not wait for them."""
+    loaded: list[str] = []
+    for tool in tools:
+        pool.expert(tool)
+        loaded.append(tool)
+        if not all(map(pool.is_loaded, loaded)):
+            return
 
 
 def run(

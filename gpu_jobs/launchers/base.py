@@ -59,6 +59,14 @@ class Launcher(Protocol):
         """
         ...
 
+    def keep_ready(self) -> None:
+        """Make sure that the workers run that wait for runs of the workbench only, if this launcher has any.
+
+        Raises:
+            LaunchError: one could not be started.
+        """
+        ...
+
     def alive(self, *, handle: str) -> Liveness:
         """Liveness of the worker with this handle."""
         ...
@@ -111,6 +119,9 @@ class NoLauncher:
         return ""
 
     def ensure_any(self) -> None:
+        """Does nothing."""
+
+    def keep_ready(self) -> None:
         """Does nothing."""
 
     def alive(self, *, handle: str) -> Liveness:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Workers as processes of this machine: one pool of fixed size for all evaluations.
+"""Workers as processes of this machine: one pool of fixed size for all evaluations, and one for the workbench.
 
 Files with process id and start time record the running workers, so that all processes find the same workers, also after
 a restart.
@@ -25,6 +25,8 @@ from gpu_jobs.redaction import Redactor
 from gpu_jobs.worker_secrets import NO_SECRETS, OPTION, WorkerSecrets, harmless, piped
 
 PREFIX = "local-"
+_RUNS_PREFIX = f"{PREFIX}runs-"
+"""Of workers that take runs of the workbench only."""
 _CRASH_WINDOW_SECONDS = 60
 _CRASHES_ALLOWED = 5
 _KEEP_DEAD_SECONDS = 600
@@ -87,6 +89,7 @@ class LocalLauncher:
         workers: int,
         environment: Mapping[str, str],
         enrolments: Enrolments,
+        run_workers: int = 0,
         secrets: WorkerSecrets = NO_SECRETS,
         home: Path,
         command: tuple[str, ...] = (sys.executable, "-m", "gpu_jobs", "worker"),
@@ -99,6 +102,7 @@ class LocalLauncher:
         workers: number of workers.
         environment: source of their environment, from which secrets and unneeded variables are removed.
         enrolments: source of their tokens.
+        run_workers: number of further workers that take runs of the workbench only, and wait for them all the time.
         secrets: passed through the pipe besides the token.
         home: their working directory.
         command: the worker program.
@@ -108,6 +112,7 @@ class LocalLauncher:
         self._api_url = api_url
         self._store = store
         self._workers = workers
+        self._run_workers = run_workers
         self._environment = harmless(environment)
         self._enrolments = enrolments
         self._secrets = secrets
@@ -117,8 +122,23 @@ class LocalLauncher:
 
     def ensure(self, *, evaluation_id: str) -> str:  # noqa: ARG002 - one pool serves all
         """Fill the pool, and return the handle of its oldest worker."""
+        return self._filled(workers=self._workers, only_runs=False)
+
+    def ensure_any(self) -> None:
+        """Fill the pool that takes runs."""
+        if self._run_workers:
+            self.keep_ready()
+        else:
+            self.ensure(evaluation_id="")
+
+    def keep_ready(self) -> None:
+        """Fill the pool of workers that take runs only, if there is one."""
+        if self._run_workers:
+            self._filled(workers=self._run_workers, only_runs=True)
+
+    def _filled(self, *, workers: int, only_runs: bool) -> str:
         with self._locked():
-            known = self._known()
+            known = [worker for worker in self._known() if worker.handle.startswith(_RUNS_PREFIX) == only_runs]
             running = [worker for worker in known if worker.running()]
             for worker in [worker for worker in running if worker.api_url != self._api_url]:
                 # Of a site at another address, where it would wait indefinitely.
@@ -126,18 +146,14 @@ class LocalLauncher:
                 running.remove(worker)
             if not running:
                 self._refuse_crash_loop(known)
-            while len(running) < self._workers:
-                running.append(self._start())
+            while len(running) < workers:
+                running.append(self._start(only_runs=only_runs))
             for worker in known:
                 if not worker.running() and time.time() - worker.started_at > _KEEP_DEAD_SECONDS:
                     (self._folder / f"{worker.handle}.json").unlink(missing_ok=True)
                     worker.log.unlink(missing_ok=True)
                     self._note(worker.handle).unlink(missing_ok=True)
             return running[0].handle
-
-    def ensure_any(self) -> None:
-        """Fill the pool."""
-        self.ensure(evaluation_id="")
 
     def alive(self, *, handle: str) -> Liveness:
         """Whether a worker that was recorded here runs; unknown for all others."""
@@ -179,12 +195,13 @@ class LocalLauncher:
         for worker in self._known():
             self.stop(handle=worker.handle)
 
-    def _start(self) -> _WorkerProcess:
-        handle = f"{PREFIX}{token_hex(4)}"
+    def _start(self, *, only_runs: bool) -> _WorkerProcess:
+        handle = f"{_RUNS_PREFIX if only_runs else PREFIX}{token_hex(4)}"
         token = self._enrolments.mint(name=handle)
         log = self._folder / f"{handle}.log"
         arguments = [*self._command, "--url", self._api_url, "--name", handle]
-        arguments += ["--store", str(self._store), "--idle-seconds", str(_IDLE_SECONDS)]
+        arguments += ["--store", str(self._store)]
+        arguments += ["--only-runs"] if only_runs else ["--idle-seconds", str(_IDLE_SECONDS)]
         # Standard input, which the guard's child inherits.
         arguments += [OPTION, "0"]
         if self._limits != NO_LIMITS:

@@ -35,12 +35,13 @@ def local_launcher() -> LocalLauncher:
     only through the protocol, which protects hidden data."""
     memory = settings.LOCAL_WORKER_MEMORY
     if memory is None:
-        memory = default_worker_memory(workers=settings.LOCAL_WORKERS)
+        memory = default_worker_memory(workers=settings.LOCAL_WORKERS + settings.LOCAL_RUN_WORKERS)
     return LocalLauncher(
         folder=settings.DATA_DIR / "workers",
         api_url=settings.API_URL,
         store=settings.DATA_DIR / "workers" / "store",
         workers=settings.LOCAL_WORKERS,
+        run_workers=settings.LOCAL_RUN_WORKERS,
         environment=os.environ,
         enrolments=LocalEnrolments(),
         secrets=proxies_in(os.environ),

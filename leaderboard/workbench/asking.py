@@ -43,6 +43,8 @@ UNFOLLOWED = timedelta(seconds=60)
 KEPT = timedelta(days=30)
 """How long a run can be read."""
 LAUNCH_TASK = "leaderboard.workbench.tasks.start_workers"
+ANY_RUN = UUID(int=0)
+"""In notifications, whichever run waits for a worker now."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,58}")
 _MOST_TURNS = 8
 
@@ -162,6 +164,7 @@ def start(new: NewRun, *, user: User | None, asker: str) -> Run:
         for number, file in enumerate(files):
             file.run, file.number = run, number
         RunFile.objects.bulk_create(files)
+        request_resync(ANY_RUN)
         send_on_commit(LAUNCH_TASK)
     return run
 

@@ -151,6 +151,7 @@ def _wait_again(run_id: UUID, *, only_lost_before: Any = None) -> None:
         run.events.all().delete()
         request_resync(run_id)
         Run.objects.filter(pk=run_id).update(state=RunState.WAITING, token_hash=None, expires_at=None)
+        request_resync(asking.ANY_RUN)
 
 
 def held(*, run_id: UUID, token: str) -> Run:

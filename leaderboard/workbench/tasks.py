@@ -26,13 +26,17 @@ def start_workers() -> None:
 
 @task
 def sweep() -> None:
-    """Expire runs of lost workers and readers, and start workers for those that wait.
+    """Expire runs of lost workers and readers, and start workers for those that wait and for those to come.
 
     Before: nothing; several may run at once.
-    After: as `leasing.expire` and `start_workers`.
+    After: as `leasing.expire`, `start_workers` and the launcher's `keep_ready`.
     """
     leasing.expire()
     start_workers()
+    try:
+        launcher().keep_ready()
+    except LaunchError as error:
+        logger.warning("no worker could be started for the next run of the workbench: %s", error)
 
 
 @task

@@ -54,6 +54,8 @@ class Arena:
         command = [sys.executable, "manage.py", "demo", "--port", str(self.port)]
         command += [argument for name in planners or each_once("toolmini") for argument in ("--planner", name)]
         own = {"PLANARENA_DEMO": "1", "PLANARENA_DATA": str(data), "PLANARENA_SAMPLES": str(SAMPLES)}
+        # A further process that loads experts; tests of the workbench ask for it.
+        own["PLANARENA_LOCAL_RUN_WORKERS"] = "0"
         environment = clean_environment(PYTHONUNBUFFERED="1", **(own | settings))
         log = data.parent / f"{data.name}.log"
         self._program = Program(command, log=log, environment=environment, logs=self._logs)

@@ -12,9 +12,13 @@ class FakeLauncher:
         self.living: set[str] = set()
         self.refusal = ""
         self.stopped: list[str] = []
+        self.kept_ready = 0
 
     def ensure_any(self) -> None:
         """Does nothing."""
+
+    def keep_ready(self) -> None:
+        self.kept_ready += 1
 
     def ensure(self, *, evaluation_id: str) -> str:
         if self.refusal:

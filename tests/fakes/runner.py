@@ -32,6 +32,7 @@ class FakeRunner:
         self.ran: list[str] = []
         self.received: list[RunRequest] = []
         self.idled = 0
+        self.ready_for: list[tuple[str, str]] = []
         self._pace = pace
         self._profile_digest = profile_digest
         self._fails_at = fails_at
@@ -60,6 +61,9 @@ class FakeRunner:
         reference = ArtefactReference(digest=artefact.digest, media_type=artefact.media_type)
         yield given({name: (str(kind), reference) for name, (kind, _) in request.files.items()}, marks=request.marks)
         yield ended(ending=Ending.MADE, text=f"I echoed {request.text}.", answers=[reference])
+
+    def get_ready(self, *, suite: str, profile: str) -> None:
+        self.ready_for.append((suite, profile))
 
     def idle(self) -> None:
         self.idled += 1

@@ -32,7 +32,8 @@ def make(tmp_path):
     made = []
 
     def launcher(
-        command=SLEEPER, workers=1, api_url="http://site", limits=NO_LIMITS, enrolments=None, proxy="", **environment
+        command=SLEEPER, workers=1, run_workers=0, api_url="http://site", limits=NO_LIMITS, enrolments=None, proxy="",
+        **environment,
     ) -> LocalLauncher:
         made.append(
             LocalLauncher(
@@ -40,6 +41,7 @@ def make(tmp_path):
                 api_url=api_url,
                 store=tmp_path / "store",
                 workers=workers,
+                run_workers=run_workers,
                 environment={**os.environ, **environment},
                 enrolments=enrolments or FakeEnrolments(),
                 secrets=WorkerSecrets(variables={"https_proxy": proxy} if proxy else {}),
@@ -74,6 +76,28 @@ def test_a_worker_is_started_once_and_adopted_by_everybody(make):
     another_process_s = make()
     assert another_process_s.ensure(evaluation_id="e1") == handle
     assert another_process_s.alive(handle=handle).alive is True
+
+
+def test_workers_of_runs_are_kept_beside_those_of_evaluations(make):
+    launcher = make(run_workers=1)
+    launcher.keep_ready()
+    launcher.ensure_any()
+    (of_runs,) = launcher._known()
+    assert "--only-runs" in psutil.Process(of_runs.pid).cmdline()
+    of_evaluations = launcher.ensure(evaluation_id="e1")
+    assert of_evaluations != of_runs.handle
+    assert "--only-runs" not in psutil.Process(pid_of(launcher, of_evaluations)).cmdline()
+    os.kill(of_runs.pid, signal.SIGKILL)
+    launcher.keep_ready()
+    assert len([one for one in launcher._known() if one.running()]) == 2
+
+
+def test_without_workers_of_runs_those_of_evaluations_take_them(make):
+    launcher = make()
+    launcher.keep_ready()
+    assert launcher._known() == []
+    launcher.ensure_any()
+    assert len(launcher._known()) == 1
 
 
 def test_a_launch_gets_a_token_of_its_own_which_is_withdrawn_if_it_could_not_be_started(make):

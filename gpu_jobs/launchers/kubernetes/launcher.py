@@ -94,6 +94,9 @@ class KubernetesLauncher:
     def ensure_any(self) -> None:
         """Does nothing: the demand for pools has the runs that wait."""
 
+    def keep_ready(self) -> None:
+        """Does nothing: pools serve evaluations and runs."""
+
     def alive(self, *, handle: str) -> Liveness:
         """Liveness of a pool or one of its pods; unknown for other handles, and while the cluster is unreachable."""
         pools, handle = self._settings.pools, handle_of(handle)

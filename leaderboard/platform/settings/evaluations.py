@@ -72,6 +72,8 @@ APPEAL_DAYS = env.integer("PLANARENA_APPEAL_DAYS", default=0)
 MAIL_OWNERS = env.flag("PLANARENA_MAIL_OWNERS", default=not DEMO)
 """Whether owners get an email when an evaluation waits for them or failed."""
 LOCAL_WORKERS = env.integer("PLANARENA_LOCAL_WORKERS", default=1, least=1)
+LOCAL_RUN_WORKERS = env.integer("PLANARENA_LOCAL_RUN_WORKERS", default=1 if DEMO else 0, least=0)
+"""Workers that the local launcher keeps for the workbench alone."""
 LOCAL_WORKER_MEMORY = env.size("PLANARENA_LOCAL_WORKER_MEMORY") if env.text("PLANARENA_LOCAL_WORKER_MEMORY") else None
 """Memory limit in bytes of a worker started by the local launcher; 0: no limit; None: its share of the machine."""
 LOCAL_WORKER_SECONDS = env.integer("PLANARENA_LOCAL_WORKER_SECONDS", default=43_200, least=0)

@@ -16,13 +16,16 @@ from typing import NamedTuple
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 
+from gpu_jobs.contract import RunsAnnounced
 from leaderboard.evaluations.web.live import Event, groups_of, hub
 from leaderboard.platform.coordination import locks
 from leaderboard.platform.http.addresses import address_of
-from leaderboard.workbench.asking import events_after, note_reader
+from leaderboard.workbench.asking import ANY_RUN, events_after, note_reader, suites
+from leaderboard.workbench.leasing import is_waiting
 from leaderboard.workbench.models import Run
 
 _ID = re.compile(r"([0-9]{1,3})-([0-9]{1,5})", re.ASCII)
@@ -45,6 +48,31 @@ def stream_of(request: HttpRequest, *, run: Run) -> HttpResponseBase:
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"
     return response
+
+
+async def announced(*, seconds: float) -> AsyncIterator[bytes]:
+    """`RunsAnnounced` as JSON, as soon as a run waits for a worker, or after `seconds`."""
+    shared = hub()
+    changes = await shared.subscribe(str(ANY_RUN))
+    try:
+        now = await sync_to_async(_announced)()
+        clock = asyncio.get_running_loop().time
+        until = clock() + seconds
+        while not now.waits and (left := until - clock()) > 0:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(changes.get(), timeout=left if shared.listens else min(left, _POLL_SECONDS))
+            now = await sync_to_async(_announced)()
+    finally:
+        shared.unsubscribe(evaluation_id=str(ANY_RUN), queue=changes)
+    yield now.model_dump_json().encode()
+
+
+def _announced() -> RunsAnnounced:
+    try:
+        suite = next(iter(suites()), None)
+        return RunsAnnounced(waits=is_waiting(), suite="" if suite is None else suite.slug, profile=settings.PROFILE)
+    finally:
+        connection.close()
 
 
 async def _stream(run_id: UUID, *, seen: tuple[int, int] | None, slot: UUID) -> AsyncIterator[bytes]:

@@ -24,6 +24,7 @@ api_patterns = [
     path("runs/<id:run_id>/cancel/", api.CancelRunView.as_view(), name="cancel-run"),
 ]
 worker_patterns = [
+    path("worker/runs/announced/", worker_api.RunsAnnouncedView.as_view(), name="runs-announced"),
     path("worker/runs/lease/", worker_api.RunLeaseView.as_view(), name="lease-run"),
     path(f"{_OF_WORKER}files/<number:number>/", worker_api.RunFileView.as_view(), name="run-file"),
     path(f"{_OF_WORKER}objects/", worker_api.RunObjectsView.as_view(), name="run-objects"),

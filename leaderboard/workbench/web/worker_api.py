@@ -1,5 +1,6 @@
 """The workers' calls of runs.
 
+    GET  worker/runs/announced/?seconds=N     session             RunsAnnounced, as soon as a run waits
     POST worker/runs/lease/                   session             LeaseRequest -> RunLease, or 204
     GET  worker/runs/<id>/files/<number>/     run's credential    bytes of a file, as uploaded or stored
     POST worker/runs/<id>/objects/            run's credential    a bundle (`gpu_jobs.bundles`) -> BundleTaken
@@ -9,13 +10,15 @@
 Every call is idempotent. A call of a run that has ended, or that another worker has, gets 409.
 """
 
+import re
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiResponse, extend_schema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import status
 from rest_framework.exceptions import NotFound, PermissionDenied
+from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -23,7 +26,17 @@ from rest_framework.views import APIView
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from gpu_jobs import bundles
-from gpu_jobs.contract import BundledPlanner, BundleTaken, FailRequest, LeaseRequest, RunEvents, RunLease, RunMark
+from gpu_jobs.contract import (
+    LONGEST_WAIT_SECONDS,
+    BundledPlanner,
+    BundleTaken,
+    FailRequest,
+    LeaseRequest,
+    RunEvents,
+    RunLease,
+    RunMark,
+    RunsAnnounced,
+)
 from gpu_jobs.contract import RunFile as SentFile
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.planners import roles
@@ -37,7 +50,10 @@ from leaderboard.queue.workers.tokens import Holder
 from leaderboard.workbench import leasing
 from leaderboard.workbench.asking import history_of
 from leaderboard.workbench.models import Run, RunFile
+from leaderboard.workbench.web.live import announced
 
+_ONLY_OPERATORS = "Only operators' workers that serve all evaluations run requests of the workbench."
+_SECONDS = re.compile(r"[0-9]{1,2}(\.[0-9]{1,3})?", re.ASCII)
 _OVER = {409: OpenApiResponse(description="The run has ended, or another worker has it.")}
 
 
@@ -58,7 +74,7 @@ class RunLeaseView(APIView):
     def post(self, request: Request) -> HttpResponse | Response:
         message = validated(LeaseRequest, request.data)
         if not serves_everybody(self.holder):
-            raise PermissionDenied("Only operators' workers that serve all evaluations run requests of the workbench.")
+            raise PermissionDenied(_ONLY_OPERATORS)
         leased = leasing.lease(worker=message.worker, token=message.token)
         if leased is None:
             return Response(status=status.HTTP_204_NO_CONTENT)
@@ -92,6 +108,29 @@ def _message_of(leased: leasing.LeasedRun) -> RunLease:
         planner=planner,
         plan=run.plan,
     )
+
+
+class RunsAnnouncedView(APIView):
+    """Answers an operator's worker as soon as a run waits, or after as many seconds as it waits at most."""
+
+    authentication_classes = [WorkerAuthentication]
+    permission_classes = [HasWorkerSession]
+    throttle_scope = None
+    holder: Holder
+    """Set by the permission."""
+
+    @extend_schema(
+        operation_id="worker_runs_announced",
+        parameters=[OpenApiParameter("seconds", OpenApiTypes.FLOAT, description="At most 20; by default 0.")],
+        responses={200: RunsAnnounced},
+    )
+    def get(self, request: Request) -> HttpResponseBase:
+        if not serves_everybody(self.holder):
+            raise PermissionDenied(_ONLY_OPERATORS)
+        text = request.query_params.get("seconds", "0")
+        if not _SECONDS.fullmatch(text) or float(text) > LONGEST_WAIT_SECONDS:
+            raise FieldValidationError({"seconds": [f"It must be a number from 0 to {LONGEST_WAIT_SECONDS:g}."]})
+        return StreamingHttpResponse(announced(seconds=float(text)), content_type="application/json")
 
 
 class HeldRunView(APIView):

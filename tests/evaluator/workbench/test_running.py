@@ -21,7 +21,7 @@ from evaluator.workbench import events
 from evaluator.workbench.events import artefacts_of
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
 from evaluator.workbench.pointing import mark_of, placed
-from evaluator.workbench.running import RunRequest, run
+from evaluator.workbench.running import RunRequest, load_experts, run
 
 PREPARED = Path(__file__).resolve().parents[3] / "leaderboard" / "workbench" / "prepared"
 
@@ -258,3 +258,15 @@ def test_alternatives_that_can_run_are_listed_once_and_others_left_out(engine: E
     planned = next(event for event in told(planner, engine=engine) if event["kind"] == "plan")
 
     assert [[step["tool"] for step in plan["steps"]] for plan in planned["alternatives"]] == [["image_to_edge"]]  # type: ignore[attr-defined,index]
+
+
+def test_experts_are_loaded_before_a_request_as_long_as_they_fit():
+    profile = load_profile("lilliput")
+    tools = sorted(profile.experts)[:4]
+    pool = ExpertPool(profile=profile, device="cpu")
+    load_experts(tools=tools, pool=pool)
+    assert set(pool.resident) == set(tools)
+    two = ExpertPool(profile=profile, device="cpu", budget=sum(pool._sizes[tool] for tool in tools[:2]))
+    load_experts(tools=tools, pool=two)
+    # The third one unloads another, and so is the last.
+    assert list(two.loads) == tools[:3]

@@ -1,29 +1,32 @@
 """Runs of the workbench, through a real server and the real worker's loop with a fake runner."""
 
+import asyncio
 import base64
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 
 import httpx
 import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from evaluator.core.tools.types import ResourceType
 from evaluator.planners.named import planners_of_requests
 from gpu_jobs.client import ApiClient, AttemptOverError
-from gpu_jobs.contract import GivenUp, LeaseRequest, RunEvents
+from gpu_jobs.contract import GivenUp, LeaseRequest, RunEvents, RunsAnnounced
 from gpu_jobs.worker import Worker
 from leaderboard.people.models import Scope, User
 from leaderboard.people.services import create_token
-from leaderboard.workbench import asking, leasing
+from leaderboard.workbench import asking, leasing, tasks
 from leaderboard.workbench.asking import GivenFile, NewRun, TooManyRunsError
 from leaderboard.workbench.models import Run, RunState
+from leaderboard.workbench.web import live
 from leaderboard.workbench.web.presenters import submit_address
 from tests.fakes.runner import FakeRunner
 from tests.leaderboard.factories import make_evaluation, make_suite
@@ -188,6 +191,51 @@ def test_a_stopped_worker_returns_its_run(site, settings):
 
     run.refresh_from_db()
     assert run.state == RunState.WAITING
+
+
+def test_a_worker_of_runs_only_loads_experts_before_the_first_and_leaves_shards_alone(site, settings, monkeypatch):
+    monkeypatch.setattr("gpu_jobs.worker.LONGEST_WAIT_SECONDS", 0.0)
+    make_evaluation(suite=make_suite(runnable=8), state="launching")
+    runner = FakeRunner()
+    worker = Worker(client=client(site, settings), runner=runner, name="w", idle_seconds=0.0, only_runs=True)
+    worker.run()
+    assert (runner.ready_for, runner.ran) == ([("toolworld", "lilliput")], [])
+    ask()
+    worker.run()
+    assert (runner.ready_for, runner.ran) == ([("toolworld", "lilliput")], ["Draw it"])
+
+
+def test_a_waiting_worker_hears_of_a_run_and_of_one_that_was_lost():
+    async def heard(happens: Callable[[], object]) -> bool:
+        answer = asyncio.ensure_future(anext(live.announced(seconds=3600)))
+        while str(asking.ANY_RUN) not in live.hub()._queues or not live.hub().listens:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(_then_close, happens)
+        return RunsAnnounced.model_validate_json(await answer).waits
+
+    assert asyncio.run(heard(ask))
+    leased = leasing.lease(worker="w", token="t" * 43)
+    Run.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert leased is not None
+    assert asyncio.run(heard(leasing.expire))
+
+
+def _then_close(happens: Callable[[], object]) -> None:
+    happens()
+    connection.close()
+
+
+@pytest.mark.parametrize("seconds", ["-1", "21", "1e1", "nan", ""])
+def test_no_worker_waits_longer_than_a_call_may_last(site, settings, seconds):
+    session = client(site, settings)._current_session()
+    headers = {"Authorization": f"Bearer {session}"}
+    answer = httpx.get(f"{site}/api/v1/worker/runs/announced/", params={"seconds": seconds}, headers=headers)
+    assert (answer.status_code, list(answer.json()["errors"])) == (400, ["seconds"])
+
+
+def test_the_sweep_keeps_workers_of_runs_ready(launcher):
+    tasks.sweep()
+    assert launcher.kept_ready == 1
 
 
 def test_askers_take_turns():

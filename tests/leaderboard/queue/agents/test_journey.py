@@ -35,7 +35,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def solve_some(slug: str, *, each: int) -> Solve:
-    """Solve so many tasks of each metric by the gold plan, and give the others up, with an answer if any is taken."""
+    """Solve so many tasks of each metric by the gold plan, and give the others up, with an input if it is taken."""
     suite, seen = suite_of(slug), Counter[str]()
     solved = gold_solver(suite)
 
@@ -82,8 +82,10 @@ def row_of(slug: str, *, solve: Solve, settings, folder) -> int:
     sweep()
     evaluation.refresh_from_db()
     assert evaluation.state == EvaluationState.COMPLETED, evaluation.reason_text
-    results = TaskResult.objects.filter(evaluation=evaluation, outcome="scored")
+    # Giving up where no input has the wanted type is a fault, since no answer could be read.
+    results = TaskResult.objects.filter(evaluation=evaluation).exclude(outcome="not_run")
     assert done == results.count()
+    assert set(results.values_list("outcome", "reason")) <= {("scored", ""), ("planner_fault", "unparsable_plan")}
     (row,) = Browser().get(f"/api/v1/boards/{slug}/rows/").json()["rows"]
     assert (row["planner"], row["rank"], row["kind"]) == ("robin", 1, "agent")
     assert "agent-driven" in Browser().get(f"/evaluations/{evaluation.pk}/").content.decode()
