@@ -32,7 +32,13 @@ def make(tmp_path):
     made = []
 
     def launcher(
-        command=SLEEPER, workers=1, run_workers=0, api_url="http://site", limits=NO_LIMITS, enrolments=None, proxy="",
+        command=SLEEPER,
+        workers=1,
+        run_workers=0,
+        api_url="http://site",
+        limits=NO_LIMITS,
+        enrolments=None,
+        proxy="",
         **environment,
     ) -> LocalLauncher:
         made.append(
