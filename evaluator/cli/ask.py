@@ -47,6 +47,8 @@ _STYLES = {StepState.WAITS: "dim", StepState.FAILED: "red", StepState.SKIPPED: "
 class _Run:
     """A run that is going on."""
 
+    suite: str
+    """Slug of the suite whose tools it may call."""
     events: Iterator[Mapping[str, Any]]
     values: Values
     fetch: Fetch
@@ -130,7 +132,7 @@ def ask(
                 raise typer.Exit(ExitCode.INTERRUPTED) from None
             finally:
                 if output is not None:
-                    for path, data in files_of_run(request=request, events=events, fetch=run.fetch):
+                    for path, data in files_of_run(request=request, suite=run.suite, events=events, fetch=run.fetch):
                         write_bytes(data, file=output / path)
     raise typer.Exit(_code(tree))
 
@@ -201,6 +203,7 @@ def _locally(
     events = run(asking, planner=asked, suite=chosen, offered=frozenset(experts.experts), engine=engine)
     try:
         yield _Run(
+            suite=chosen.slug,
             events=(event.to_json() for event in events),
             values=lambda artefact: _value(artefact, fetch=lambda digest: kept.get(digest).data),
             fetch=lambda digest: kept.get(digest).data,
@@ -235,6 +238,7 @@ def _on_site(
         say(client.address(started.page))
         try:
             yield _Run(
+                suite=started.suite,
                 events=_until_end(client, run=started.id),
                 values=lambda artefact: _value(artefact, fetch=client.artefact),
                 fetch=client.artefact,

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evaluator.execution.engine import store
+from evaluator.workbench.own_tasks import task_of_run
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]")
 _UNSAFE_IN_FILES = re.compile(r"[^A-Za-z0-9._-]")
@@ -41,13 +42,24 @@ def ending_of(artefact: Mapping[str, Any]) -> str:
     return store.ending_of(artefact["media_type"]).removeprefix(".")
 
 
-def files_of_run(*, request: str, events: Sequence[Mapping[str, Any]], fetch: Fetch) -> Iterator[tuple[str, bytes]]:
-    """Path and content of each file of a run; `PATH.missing` for what is lost."""
+def files_of_run(
+    *, request: str, suite: str, events: Sequence[Mapping[str, Any]], fetch: Fetch
+) -> Iterator[tuple[str, bytes]]:
+    """Path and content of each file of a run; `PATH.missing` for what is lost.
+
+    Args:
+        request: in words.
+        suite: slug of the suite whose tools it may call.
+        events: of the run.
+        fetch: reads artefacts.
+    """
     yield "request.txt", request.encode()
     yield "events.jsonl", "".join(f"{json.dumps(event)}\n" for event in events).encode()
     plan = next((event["plan"] for event in events if event["kind"] == "plan" and "plan" in event), None)
     if plan is not None:
         yield "plan.json", json.dumps(plan, indent=2).encode()
+    if (task := task_of_run(suite=suite, request=request, events=events)) is not None:
+        yield "task.json", json.dumps(task, indent=2).encode()
     for path, digest in named_artefacts(events).items():
         data = fetch(digest)
         yield (path, data) if data is not None else (f"{path}.missing", b"The store has lost this file.")

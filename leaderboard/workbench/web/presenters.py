@@ -126,6 +126,8 @@ class RunPage(NamedTuple):
     """That the planner took."""
     notes: str
     """How the planner found its plan, as JSON."""
+    is_task: bool
+    """Whether it can become a task of one's own suite."""
     results: tuple[str, ...]
     """Names of the results in the next request."""
     events: int
@@ -180,6 +182,7 @@ def run_page(run: Run) -> RunPage:
         alternatives=_alternatives(planned),
         seconds=planned.get("seconds") if planned and not planned.get("edited") else None,
         notes=json.dumps(planned["notes"], indent=2, ensure_ascii=False)[:6000] if planned.get("notes") else "",
+        is_task=ending is Ending.MADE and bool(plan),
         results=tuple(result["name"] for result in results),
         events=len(events),
     )

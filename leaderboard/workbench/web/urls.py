@@ -15,6 +15,7 @@ urlpatterns = [
     path(f"{_RUN}cancel/", views.cancel, name="cancel"),
     path(f"{_RUN}again/", views.again, name="again"),
     path(f"{_RUN}next/", views.follow, name="next"),
+    path(f"{_RUN}task.json", views.task, name="task"),
     path(f"{_RUN}run.zip", views.bundle, name="bundle"),
 ]
 api_patterns = [

@@ -23,6 +23,7 @@ from evaluator.core.tools.types import ResourceType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.files import FileRefusedError, type_of
+from evaluator.workbench.own_tasks import task_of_run
 from evaluator.workbench.pointing import Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.saving import files_of_run
 from leaderboard.evaluations.results.objects import server_store
@@ -234,10 +235,21 @@ def bundle(request: HttpRequest, run_id: UUID) -> HttpResponse:  # noqa: ARG001 
     out = io.BytesIO()
     seen = [event.body for event in found.events.all()]
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path, data in files_of_run(request=found.text, events=seen, fetch=_stored):
+        for path, data in files_of_run(request=found.text, suite=found.suite, events=seen, fetch=_stored):
             archive.writestr(path, data)
     headers = {"Content-Disposition": f'attachment; filename="run-{str(run_id)[:8]}.zip"'}
     return HttpResponse(out.getvalue(), content_type="application/zip", headers=headers)
+
+
+@require_safe
+def task(request: HttpRequest, run_id: UUID) -> HttpResponse:  # noqa: ARG001 - the view's signature
+    """A run as a task of one's own suite; 404 unless its plan ran to the end."""
+    found = _run(run_id)
+    made = task_of_run(suite=found.suite, request=found.text, events=[event.body for event in found.events.all()])
+    if made is None:
+        raise Http404("Its plan did not run to the end.")
+    headers = {"Content-Disposition": f'attachment; filename="task-{str(run_id)[:8]}.json"'}
+    return HttpResponse(json.dumps(made, indent=2), content_type="application/json", headers=headers)
 
 
 def _stored(digest: str) -> bytes | None:

@@ -72,7 +72,11 @@ def test_an_event_that_was_too_long_to_keep_adds_nothing() -> None:
 
 
 def test_a_run_is_written_with_its_files_and_what_is_lost_says_so() -> None:
-    written = dict(files_of_run(request="Describe a.png", events=EVENTS, fetch=lambda d: None if d[0] == "c" else b"x"))
+    written = dict(
+        files_of_run(
+            request="Describe a.png", suite="toolworld", events=EVENTS, fetch=lambda d: None if d[0] == "c" else b"x"
+        )
+    )
 
     assert set(written) == {
         "request.txt", "events.jsonl", "plan.json", "files/a.png", "steps/s1-bbox.json.missing", "steps/s2-text.txt",

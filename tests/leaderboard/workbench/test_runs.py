@@ -233,6 +233,23 @@ def test_no_worker_waits_longer_than_a_call_may_last(site, settings, seconds):
     assert (answer.status_code, list(answer.json()["errors"])) == (400, ["seconds"])
 
 
+def test_a_run_whose_plan_ran_is_a_task_to_download():
+    run = make_run(User.objects.create_user("ada"))
+    address = f"/workbench/{run.pk}/task.json"
+    assert Client().get(address).status_code == 404
+    assert address not in Client().get(f"/workbench/{run.pk}/").content.decode()
+    ended = run.events.last()
+    ended.body["ending"] = "made"
+    ended.save()
+    task = Client().get(address)
+    assert task.headers["Content-Disposition"] == f'attachment; filename="task-{str(run.pk)[:8]}.json"'
+    assert task.json() == {
+        "format": "planarena-task/1", "suite": "toolworld", "request": run.text, "resources": {"a.txt": "text"},
+        "plan": PLAN,
+    }  # fmt: skip
+    assert address in Client().get(f"/workbench/{run.pk}/").content.decode()
+
+
 def test_the_sweep_keeps_workers_of_runs_ready(launcher):
     tasks.sweep()
     assert launcher.kept_ready == 1

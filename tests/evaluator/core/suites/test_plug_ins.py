@@ -14,6 +14,7 @@ from evaluator.cli.main import app
 from evaluator.core.commands.table import SUITES_VARIABLE
 from evaluator.core.suites import registry
 from evaluator.core.suites.registry import package_with, refused_packages, suite_names, suite_of
+from tests.evaluator.workbench.test_own_tasks import made
 from tests.processes import ROOT
 
 EXAMPLE = ROOT / "examples" / "suite_plug_in"
@@ -148,6 +149,33 @@ class TestTemplate:
             check=False,
         )  # fmt: skip
         assert checked.returncode == 0, checked.stdout + checked.stderr
+
+    def test_runs_of_the_workbench_become_a_private_suite_that_is_evaluated(self, tmp_path):
+        task, folder = tmp_path / "task.json", tmp_path / "mine"
+        task.write_text(made())
+        other = tmp_path / "other.json"
+        other.write_text(made(request="Another title for a.png"))
+        done = CliRunner().invoke(app, ["new", "suite", str(folder), "--task", str(task), "--task", str(other)])
+        assert done.exit_code == 0, done.output
+        environment = {"PYTHONPATH": str(folder / "src"), SUITES_VARIABLE: "mine_suite.suite"}
+        command = [sys.executable, "-m", "evaluator", "evaluate", "--suite", "mine", "--json", "--planner"]
+        means = []
+        for planner in ("gold", "no-op"):
+            run = subprocess.run(
+                [*command, planner], capture_output=True, text=True, timeout=120, env={**os.environ, **environment},
+                cwd=ROOT, check=False,
+            )  # fmt: skip
+            assert run.returncode == 0, run.stdout + run.stderr
+            means.append(json.loads(run.stdout)["summary"]["metrics"]["same"]["mean"])
+        assert means == [1.0, 0.0]
+
+    def test_a_file_that_is_no_task_is_refused_and_writes_nothing(self, tmp_path):
+        task = tmp_path / "task.json"
+        task.write_text(made(suite="no-such"))
+        done = CliRunner().invoke(app, ["new", "suite", str(tmp_path / "mine"), "--task", str(task)])
+        assert done.exit_code == 2
+        assert "there is no suite 'no-such' here" in " ".join(done.stderr.split())
+        assert [path.name for path in tmp_path.iterdir()] == ["task.json"]
 
     @pytest.mark.parametrize(
         ("arguments", "why"),
