@@ -35,6 +35,9 @@ _REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
 _KEPT = frozenset({"auth_permission", "django_content_type"})
 """Tables that migrations fill."""
 
+# No process that a test starts leaves one behind.
+os.environ["PLANARENA_DAEMON"] = "off"
+
 # Equal commits run equal examples. A machine may be busy: how long an example takes says nothing about it.
 hypothesis_settings.register_profile(
     "shared", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]

@@ -17,7 +17,6 @@ import sys
 from collections.abc import MutableMapping
 from contextlib import suppress
 from importlib import import_module
-from importlib.metadata import version
 from importlib.util import find_spec, module_from_spec
 from threading import RLock
 from types import ModuleType
@@ -82,6 +81,9 @@ def import_without_package(name: str) -> ModuleType:
         spec = find_spec(package)
         if spec is None:
             raise ModuleNotFoundError(f"No module named '{package}'", name=package)
+        # Imported here: it takes longer than all that a short command needs.
+        from importlib.metadata import version
+
         empty = module_from_spec(spec)
         empty.__dict__["__version__"] = version(package)
         sys.modules[package] = empty

@@ -5,7 +5,6 @@ import os
 import platform
 import subprocess
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +62,9 @@ def provenance(*, device: str) -> "dict[str, JsonValue]":
 
 def _version_of(package: str) -> str | None:
     """None if it is not installed: judging plans needs no torch."""
+    # Imported here: it takes longer than `planarena --version`.
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -8,10 +8,10 @@ import os
 import re
 import sys
 from collections.abc import Collection, Mapping, MutableMapping, Sequence
-from importlib import metadata
 from typing import NoReturn
 
 from evaluator import __version__
+from evaluator.cli.warm.calling import Call
 from evaluator.core.commands.table import COMPLETE, listed, top_level
 from evaluator.core.naming import similar_names
 from evaluator.core.process import settle_streams
@@ -56,6 +56,8 @@ _SECTIONS: Mapping[str, str] = {
 }
 _IS_CHECKOUT = not SHIPPED.is_dir()
 _BAD_USAGE = 2
+_WORTH_REPEATING = (None, 0, 3)
+"""Exit codes of commands after which another one is likely."""
 _EXTRA = re.compile(r"""extra\s*==\s*["']([\w-]+)["']""")
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 
@@ -142,7 +144,15 @@ def _dispatch(*, command: str, arguments: Sequence[str], environment: MutableMap
 
         view([word for word in arguments if word != command])
     if EXTRA_OF[command] != SITE:
-        _library(arguments)
+        call = Call.of(command=command, arguments=arguments, environment=environment)
+        if call is not None and (code := call.run()) is not None:
+            return code
+        try:
+            _library(arguments)
+        except SystemExit as end:
+            if call is not None and end.code in _WORTH_REPEATING:
+                call.start_daemon()
+            raise
     from leaderboard.platform.managing import run as manage
 
     environment.setdefault("DJANGO_SETTINGS_MODULE", "leaderboard.platform.settings")
@@ -160,6 +170,9 @@ def _library(arguments: Sequence[str]) -> NoReturn:
 
 def missing_packages(extras: Sequence[str]) -> list[str]:
     """Packages that these extras of the installed planarena require and that are missing; [] in a checkout."""
+    # Imported here: it takes longer than all else that a warm command needs of this module.
+    from importlib import metadata
+
     try:
         required = metadata.requires("planarena") or []
     except metadata.PackageNotFoundError:
