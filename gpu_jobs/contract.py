@@ -135,7 +135,10 @@ class BundledModel(Message):
     name: str
 
 
-RoleModel = Annotated[ChatModel | HubModel | CheckpointModel | BundledModel, Field(discriminator="kind")]
+RoleModel = Annotated[
+    ChatModel | EndpointPlanner | HubModel | CheckpointModel | BundledModel, Field(discriminator="kind")
+]
+"""The language model of a role. An endpoint gets its calls as messages."""
 
 
 class StrategyPlanner(Message):
@@ -157,6 +160,12 @@ class HubPlanner(StrategyPlanner, HubModel):
 
 class CheckpointPlanner(StrategyPlanner, CheckpointModel):
     """A strategy with a language model that was uploaded as a zip."""
+
+
+class RolesPlanner(StrategyPlanner):
+    """A strategy each of whose roles has a model of its own, so that no call needs another one."""
+
+    kind: Literal["roles"] = "roles"
 
 
 class GivenPlan(Message):
@@ -197,6 +206,7 @@ LeasedPlanner = (
     | ChatPlanner
     | HubPlanner
     | CheckpointPlanner
+    | RolesPlanner
     | PlansPlanner
     | RecordedPlanner
     | AgentPlanner
@@ -218,6 +228,8 @@ class LeaseRequest(Message):
     knows_roles: bool = False
     """Whether the worker gives a strategy's roles their own models (`StrategyPlanner.roles`). Others would run the
     planner's own model in their place, and get no planner with roles."""
+    knows_endpoint_roles: bool = False
+    """Whether the worker takes endpoints as models of roles, and planners without another model (`RolesPlanner`)."""
     knows_runs: bool = False
     """Whether the worker takes runs of the workbench (`RunLease`)."""
     knows_records: bool = False

@@ -17,11 +17,13 @@ from gpu_jobs.contract import (
     ChatPlanner,
     CheckpointModel,
     CheckpointPlanner,
+    EndpointPlanner,
     HubModel,
     HubPlanner,
     Lease,
     Phase,
     RoleModel,
+    RolesPlanner,
 )
 from gpu_jobs.heartbeats import CurrentPhase
 from gpu_jobs.hub_cache import HubCache
@@ -32,7 +34,7 @@ from gpu_jobs.planners import (
     HeldLease,
     LeaseRefusedError,
     LeaseReturnedError,
-    chat_model,
+    called_model,
     roles_of,
     strategy_of_lease,
     strategy_planner,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from evaluator.core.language_model import LanguageModel
     from evaluator.core.planner import Planner, PlannerError, PlannerReply, PlannerRequest
     from evaluator.core.suites.base import Suite
+    from evaluator.planners.strategies.registry import StrategyEntry
 
 logger = logging.getLogger(__name__)
 
@@ -96,40 +99,54 @@ class LanguageModels:
             LeaseReturnedError: no model server is free.
         """
         message = lease.planner
-        assert isinstance(message, ChatPlanner | HubPlanner | CheckpointPlanner)
+        assert isinstance(message, ChatPlanner | HubPlanner | CheckpointPlanner | RolesPlanner)
         entry = strategy_of_lease(message, suite=suite)
         self._release_all_but(lease)
         try:
-            main, roles = self._models_of(message, lease=lease)
+            main, roles = self._models_of(message, entry=entry, lease=lease)
         except LeaseReturnedError:
             # Another worker may hold the server that this one waits for, and wait for one that this one holds.
             for name in list(self._models):
                 self._release(name)
             raise
         if isinstance(main, Problem):
-            yield UnavailablePlanner(name=f"{message.strategy}:{_name(message)}", problem=main)
+            yield UnavailablePlanner(name=message.strategy, problem=main)
             return
         with strategy_planner(entry, model=main, roles=roles) as planner:
             yield planner
 
     def _models_of(
-        self, message: ChatPlanner | HubPlanner | CheckpointPlanner, *, lease: HeldLease
+        self,
+        message: ChatPlanner | HubPlanner | CheckpointPlanner | RolesPlanner,
+        *,
+        entry: "StrategyEntry",
+        lease: HeldLease,
     ) -> "tuple[LanguageModel | Problem, dict[str, LanguageModel]]":
-        """The main model and those of roles; the first problem, if any, takes the place of the main one."""
-        main = self._model_of(message, lease=lease, header=lease.header)
+        """The main model and those of roles; the first problem, if any, takes the place of the main one.
+
+        Where every role has a model, that of the first role is the main one, as in the planner's name.
+        """
+        main: LanguageModel | Problem | None = None
+        if not isinstance(message, RolesPlanner):
+            main = self._model_of(message, lease=lease, header=lease.header)
         roles: dict[str, LanguageModel] = {}
-        for role, model in message.roles.items():
-            if not isinstance(main, Problem):
-                opened = self._model_of(model, lease=lease, header=lease.role_headers.get(role))
-                if isinstance(opened, Problem):
-                    main = Problem(opened.reason, f"Role {role}: {opened.sentence}")
-                else:
-                    roles[role] = opened
+        for role in (name for name in entry.role_names if name in message.roles):
+            if isinstance(main, Problem):
+                break
+            opened = self._model_of(message.roles[role], lease=lease, header=lease.role_headers.get(role))
+            if isinstance(opened, Problem):
+                main = Problem(opened.reason, f"Role {role}: {opened.sentence}")
+            elif main is None:
+                main = opened
+            else:
+                roles[role] = opened
+        if main is None:
+            raise LeaseRefusedError(f"the lease has no language model for {message.strategy}.")
         return main, roles
 
     def _model_of(self, message: RoleModel, *, lease: HeldLease, header: Header) -> "LanguageModel | Problem":
-        if isinstance(message, ChatModel):
-            return chat_model(message, header)
+        if isinstance(message, ChatModel | EndpointPlanner):
+            return called_model(message, header)
         if isinstance(message, BundledModel):
             return _bundled_model(message, device=self._device)
         return self._opened(lease=lease, message=message)
@@ -261,9 +278,7 @@ def _bundled_model(message: BundledModel, *, device: str) -> "LanguageModel":
         raise LeaseRefusedError(str(error)) from error
 
 
-def _name(message: LoadedModel | ChatModel) -> str:
-    if isinstance(message, ChatModel):
-        return f"chat:{message.model}"
+def _name(message: LoadedModel) -> str:
     if isinstance(message, HubModel):
         return f"hf:{message.model_id}@{message.commit}"
     return f"checkpoint:{message.digest}"

@@ -86,7 +86,7 @@ def with_secrets(lease: Lease, *, client: ApiClient) -> HeldLease:
         role_headers={
             role: client.secret_header(lease, role=role)
             for role, model in roles_of(lease).items()
-            if isinstance(model, ChatModel) and model.has_header
+            if isinstance(model, CalledPlanner | ChatModel) and model.has_header
         },
     )
 
@@ -203,19 +203,24 @@ def strategy_planner(
         planner.close()
 
 
-def chat_model(message: ChatModel, header: Header) -> "LanguageModel":
-    """The language model behind a chat API."""
+def called_model(message: ChatModel | EndpointPlanner, header: Header) -> "LanguageModel":
+    """The language model behind a chat API, or behind an endpoint that answers the calls of a role."""
     from evaluator.planners.breaker import UNREACHABLE_TASKS
     from evaluator.planners.language_models.chat.model import ChatModel as Model
     from evaluator.planners.language_models.chat.model import ChatSettings
     from evaluator.planners.language_models.chat.parameters import KnownParameters
 
+    of_api: dict[str, Any] = {"model": ""}
     # The name must not contain the private address.
-    name = f"chat:{message.model}"
+    name = "endpoint"
+    if isinstance(message, ChatModel):
+        name = f"chat:{message.model}"
+        of_api = {
+            "model": message.model, "api": message.api, "streamed": message.streamed,
+            "reasoning_effort": message.reasoning_effort or None, "most_tokens": message.answer_tokens,
+        }  # fmt: skip
     settings = ChatSettings(
-        url=message.url, model=message.model, api=message.api, streamed=message.streamed,
-        reasoning_effort=message.reasoning_effort or None, most_tokens=message.answer_tokens,
-        allow_private=message.allow_private, tries=CHAT_TRIES,
+        url=message.url, **of_api, allow_private=message.allow_private, tries=CHAT_TRIES,
         give_up_tries=UNREACHABLE_TASKS * CHAT_TRIES,
         try_seconds=message.timeout_seconds, total_seconds=CHAT_TRIES * (message.timeout_seconds + CHAT_PAUSE_SECONDS),
     )  # fmt: skip

@@ -258,6 +258,7 @@ class Worker:
                 evaluation=self._evaluation,
                 token=token,
                 knows_roles=True,
+                knows_endpoint_roles=True,
                 knows_runs=True,
                 knows_records=True,
             )

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -250,6 +250,10 @@ def given_options(texts: Sequence[str]) -> dict[str, Any] | None:
     return options or None
 
 
+_CALLED = frozenset({"chat", "endpoint"})
+"""Kinds of models at an address, which may need a secret header."""
+
+
 @dataclass(frozen=True, slots=True)
 class GivenRoles:
     """Models of a strategy's roles."""
@@ -263,12 +267,12 @@ class GivenRoles:
 def given_roles(
     texts: Sequence[str], *, headers: Sequence[str] = (), environment: Mapping[str, str] = os.environ
 ) -> GivenRoles:
-    """The models of `ROLE=MODEL`, where MODEL is `chat:URL#MODEL`, `hf:ORG/NAME[@REVISION]`, a checkpoint `FILE.zip`,
+    """The models of `ROLE=MODEL`: `chat:URL#MODEL`, `endpoint:URL`, `hf:ORG/NAME[@REVISION]`, a checkpoint `FILE.zip`,
     or the name of a bundled model.
 
     Args:
         texts: the models.
-        headers: `ROLE=NAME:VARIABLE`, secret headers of chat endpoints.
+        headers: `ROLE=NAME:VARIABLE`, secret headers of endpoints.
         environment: has the variables with the headers' values.
 
     Raises:
@@ -286,6 +290,8 @@ def given_roles(
             if not url or not name:
                 raise UsageError(f"--role {role}: a chat endpoint is chat:URL#MODEL, as in chat:https://host/v1#gpt-4o")
             fields[role] = {"kind": "chat", "endpoint_url": url, "model_id": name}
+        elif kind == "endpoint" and place:
+            fields[role] = {"kind": "endpoint", "endpoint_url": place}
         elif kind == "hf" and place:
             model_id, _, revision = place.partition("@")
             fields[role] = {"kind": "hub", "model_id": model_id, "revision": revision}
@@ -297,8 +303,8 @@ def given_roles(
     for text in headers:
         role, _, header = text.partition("=")
         name, _, variable = header.partition(":")
-        if role not in fields or fields[role]["kind"] != "chat" or not name or not variable:
-            raise UsageError(f"--role-header is ROLE=NAME:VARIABLE of a role with a chat endpoint, not {text!r}")
+        if role not in fields or fields[role]["kind"] not in _CALLED or not name or not variable:
+            raise UsageError(f"--role-header is ROLE=NAME:VARIABLE of a role with an endpoint, not {text!r}")
         fields[role] |= header_of_options(name=name, variable=variable, environment=environment, option="--role-header")
     return GivenRoles(fields or None, checkpoints)
 
@@ -313,8 +319,9 @@ def chosen_planner(
     strategy: str,
     plans: Path | None,
     agent: bool = False,
+    roles: Collection[str] = (),
 ) -> dict[str, Any]:
-    """The fields of the chosen kind of planner.
+    """The fields of the chosen kind of planner. A strategy whose `roles` have models needs no other one.
 
     Raises:
         UsageError: not exactly one kind is chosen, or its options are missing or those of another kind.
@@ -324,6 +331,8 @@ def chosen_planner(
         "--agent": agent,
     }  # fmt: skip
     given = [option for option, value in options.items() if value]
+    if not given and strategy and roles:
+        return {"kind": "roles", "strategy": strategy}
     if len(given) != 1:
         chosen = " and ".join(given) or "none"
         raise UsageError(f"give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not {chosen}")
@@ -332,7 +341,11 @@ def chosen_planner(
     if plans is not None:
         return {"kind": "plans", "plans": plans_of_file(plans)}
     if bool(strategy) != bool(model or checkpoint or chat):
-        needs = "--strategy needs --model, --checkpoint or --chat" if strategy else f"{given[0]} needs --strategy"
+        needs = (
+            "--strategy needs --model, --checkpoint, --chat or a --role for each role"
+            if strategy
+            else f"{given[0]} needs --strategy"
+        )
         raise UsageError(needs)
     if agent:
         return {"kind": "agent"}

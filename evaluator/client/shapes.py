@@ -30,7 +30,7 @@ class PlannerEntry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, use_attribute_docstrings=True)
 
     name: str
-    kind: Literal["bundled", "endpoint", "a2a", "chat", "hub", "checkpoint", "plans", "agent"]
+    kind: Literal["bundled", "endpoint", "a2a", "chat", "hub", "checkpoint", "roles", "plans", "agent"]
     bundled_name: str = ""
     endpoint_url: str = ""
     timeout_seconds: int = Field(default=30, ge=1, le=300)

@@ -48,7 +48,7 @@ from evaluator.core.commands.options import JsonFlag, OutputFile
 SUBMISSION = "Submission"
 AGAIN = "Asking again"
 PLANNER = "Planner, one of"
-STRATEGY = "With --model, --checkpoint or --chat"
+STRATEGY = "With --model, --checkpoint or --chat, or a --role for each role"
 CHAT = "With --chat"
 MODEL = "What boards show of the language model"
 WAITING = "Waiting"
@@ -162,7 +162,7 @@ def submit(
         list[str] | None,
         typer.Option(
             metavar="ROLE=MODEL",
-            help="Model of a role of the strategy: chat:URL#MODEL, hf:ORG/NAME[@REV], FILE.zip or a bundled one.",
+            help="Model of a role: chat:URL#MODEL, endpoint:URL, hf:ORG/NAME[@REV], FILE.zip or a bundled one.",
             rich_help_panel=STRATEGY,
         ),
     ] = None,
@@ -170,7 +170,7 @@ def submit(
         list[str] | None,
         typer.Option(
             metavar="ROLE=NAME:VAR",
-            help="Header that a role's chat endpoint requires, with its value in a variable.",
+            help="Header that a role's endpoint requires, with its value in a variable.",
             rich_help_panel=STRATEGY,
         ),
     ] = None,
@@ -275,7 +275,7 @@ def submit(
             | {**entered, **{name: value for name, value in facts_of_import(plans).items() if not entered[name]}}
             | chosen_planner(
                 planner=planner, model=model, checkpoint=checkpoint, chat=chat, chat_model=chat_model,
-                strategy=entered["strategy"], plans=plans, agent=agent,
+                strategy=entered["strategy"], plans=plans, agent=agent, roles=roles.fields or (),
             )
             | header_of_options(name=header, variable=header_value_env, remove=entered["remove_header"])
         )  # fmt: skip

@@ -1,16 +1,15 @@
 """Response scores as optional columns of executed suites: what a planner says about the results of its plan.
 
-Only `controlllm/chain` answers in sentences so far: once its plan has run, it gets the results of the first sample in
-words, as the paper's chain does. Plans that did not run have no response, and endpoints are not asked for one.
+ControlLLM's strategies answer in sentences, and endpoints that want to: once its plan has run, a planner gets the
+results of the first sample in words, as in the paper's chain. Plans that did not run have no response.
 """
 
 from evaluator.controlllm.chain.response_scores import CLAIMS, COMPLETE, FAITHFUL, ResponseFacts, score_response
 from evaluator.controlllm.chain.state import entry_of
 from evaluator.controlllm.strategies.binding import Action
-from evaluator.core.planner import Planner, PlannerError, PlannerRequest
+from evaluator.core.planner import Planner, PlannerError, PlannerRequest, RanPlan, RespondingPlanner
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import PlannerCall, ResultRecord
-from evaluator.core.strategy import RanPlan
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.transcripts import sum_by_role, sum_of_known
@@ -18,7 +17,6 @@ from evaluator.episodes.parts import Planned
 from evaluator.execution.engine.jobs import JobResult
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import ending_of
-from evaluator.planners.driving import StrategyPlanner
 
 MOST_CHARACTERS = 4000
 """Of a response; the rest is cut before it is scored."""
@@ -28,7 +26,7 @@ def responses(
     record: ResultRecord, *, planner: Planner, item: Planned, request: PlannerRequest, result: JobResult, engine: Engine
 ) -> ResultRecord:
     """See `Responses`."""
-    if not isinstance(planner, StrategyPlanner) or not planner.responds:
+    if not isinstance(planner, RespondingPlanner) or not planner.responds_to(item.reply):
         return record
     plan = item.plan.plan
     answers = _answers(plan=plan, result=result, engine=engine)

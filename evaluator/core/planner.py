@@ -30,6 +30,7 @@ _FORMATS = {
     "usage": 'an object with whole numbers "prompt_tokens" and "completion_tokens"',
     "confidence": "a number from 0 to 1",
     "reason": "a text",
+    "responds": "true or false",
 }
 """The format of each optional field."""
 
@@ -88,6 +89,21 @@ class PlannerRequest(Message):
     """Earlier turns with the results of their actions; empty for suites that ask for a whole plan."""
 
 
+class Ran(Message):
+    """What came of a plan on the first sample."""
+
+    calls: list[str]
+    """The calls that ran, as `tool(name=value, ...)`, in the plan's order."""
+    results: dict[str, str]
+    """Each answer in words, by the name of its file."""
+
+
+class RespondRequest(PlannerRequest):
+    """Asks what a planner says to the user about the results of its plan. Sent to those that want it (`responds`)."""
+
+    ran: Ran
+
+
 def _bounded(value: object) -> str:
     # Other values are no fault: responses could contain anything here before the protocol had reasons.
     return value[:MAX_REASON] if isinstance(value, str) else ""
@@ -126,7 +142,7 @@ class PlannerResponse(Message):
     """The answer to one turn. Optional fields with invalid values are ignored and never invalidate the plan."""
 
     model_config = ConfigDict(extra="ignore")
-    OPTIONS: ClassVar[frozenset[str]] = frozenset({"reason", "alternatives", "usage", "confidence"})
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"reason", "alternatives", "usage", "confidence", "responds"})
 
     plan: dict[str, JsonValue] | list[JsonValue] | str | None
     """`plan/1` as an object, or any other accepted form; null: no plan can satisfy the request."""
@@ -139,6 +155,8 @@ class PlannerResponse(Message):
     `reasoning_tokens`."""
     confidence: Annotated[float | None, BeforeValidator(_probability)] = None
     """Optional: the planner's confidence that the plan is right, from 0 to 1. Other values are ignored."""
+    responds: Annotated[bool, BeforeValidator(lambda value: value is True)] = False
+    """Optional: whether it wants to tell the user about the results once the plan has run, where that is scored."""
 
     @classmethod
     def is_answered_in(cls, value: JsonValue) -> bool:
@@ -148,6 +166,23 @@ class PlannerResponse(Message):
     def answer(self) -> JsonValue:
         """The plan, or for a null plan the abstention with its reason."""
         return abstention(self.reason) if self.plan is None else self.plan
+
+
+class ResponseToUser(Message):
+    """The answer to a `RespondRequest`."""
+
+    model_config = ConfigDict(extra="ignore")
+    OPTIONS: ClassVar[frozenset[str]] = frozenset({"usage"})
+
+    response: str
+    """Sentences for the user. The first 4,000 characters are scored."""
+    usage: Usage = None
+    """As of a plan."""
+
+    @classmethod
+    def is_answered_in(cls, value: JsonValue) -> bool:
+        """Whether a JSON value has a response, valid or not."""
+        return isinstance(value, Mapping) and value.get("response") is not None
 
 
 def ignored_options(*, value: object, response: Message) -> tuple[str, ...]:
@@ -184,6 +219,8 @@ class PlannerReply:
     unreadable: str = ""
     """Why a bundled strategy cannot parse the output of its model, as part of a sentence. `plan` is then that output,
     and no other parser is tried."""
+    responds: bool = False
+    """Whether an endpoint wants to be asked about the results of the plan."""
 
 
 class PlannerError(Exception):
@@ -224,6 +261,30 @@ class BatchPlanner(Planner, Protocol):
         Yields:
             The position of a request with its reply or error, once for each request, in any order.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RanPlan:
+    """What came of a planner's plan on the first sample, in words."""
+
+    request: PlannerRequest
+    calls: tuple[str, ...]
+    """See `Ran`."""
+    results: Mapping[str, str]
+    """See `Ran`."""
+
+
+@runtime_checkable
+class RespondingPlanner(Planner, Protocol):
+    """A planner that may answer in sentences once its plan has run."""
+
+    def responds_to(self, reply: PlannerReply) -> bool:
+        """Whether it answers to the results of the plan of this reply."""
+        ...
+
+    def respond(self, ran: RanPlan) -> PlannerReply | PlannerError:
+        """The response, a text in the place of the plan, or why there is none."""
         ...
 
 

@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, LanguageModelError
-from evaluator.core.planner import PlannerRequest
+from evaluator.core.planner import PlannerRequest, RanPlan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +73,6 @@ class Strategy(Protocol):
     def converse(self, request: PlannerRequest) -> Conversation:
         """The conversation about one request."""
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RanPlan:
-    """What came of a planner's plan on the first sample, in words."""
-
-    request: PlannerRequest
-    calls: tuple[str, ...]
-    """The calls that ran, as `tool(name=value, ...)`, in the plan's order."""
-    results: Mapping[str, str]
-    """Each answer in words, by the name of its file."""
 
 
 @runtime_checkable

@@ -1,5 +1,6 @@
 """The commands of LUMOS's suites: fetching, and writing training data."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -21,12 +22,23 @@ def convert(
     tasks: Annotated[int, typer.Option(min=1, help="Tasks of each group of lumos-mini's training split.")] = 1000,
     start: Annotated[int, typer.Option(min=0, help="Number of the first task of each group.")] = 0,
     profile: Annotated[str, typer.Option(help="Profile of the experts that the solutions are run with.")] = "lilliput",
+    source: Annotated[
+        str,
+        typer.Option("--from", metavar="NAME", help="A published data set: gsm8k, svamp, asdiv or musique."),
+    ] = "",
+    file: Annotated[Path | None, typer.Option(help="With --from: the data set's own file.")] = None,
 ) -> None:
     """Write LUMOS's training data: conversations of planning and grounding modules, iterative and one-pass, and of the
     baselines.
 
-    Runs the solutions of lumos-mini's training split, so that the conversations contain real results.
+    Runs the solutions of lumos-mini's training split, so that the conversations contain real results. With --from and
+    --file, converts the solutions of a published data set instead.
     """
+    if bool(source) != (file is not None):
+        raise usage_error("--from and --file go together")
+    if file is not None:
+        _convert_file(source, file=file, folder=folder)
+        return
     from evaluator.episodes.options import ExecutionSettings, setting_of
     from evaluator.lumos.mini.conversion import write_training_data
 
@@ -35,6 +47,28 @@ def convert(
         written = write_training_data(folder=folder, setting=setting, count=tasks, start=start)
     except OSError as error:
         raise usage_error(f"--out: {folder} cannot be written: {error}") from None
+    _print_written(written, folder=folder)
+
+
+def _convert_file(source: str, *, file: Path, folder: Path) -> None:
+    from evaluator.lumos.training.published import SOURCES
+    from evaluator.lumos.training.published import convert as convert_file
+    from evaluator.training.lessons import DataError
+
+    if source not in SOURCES:
+        raise usage_error(f"--from: there is no data set {source!r}; there are: {', '.join(SOURCES)}")
+    try:
+        written, left_out = convert_file(source=source, file=file, folder=folder)
+    except DataError as error:
+        raise usage_error(f"--file: {error}") from None
+    except OSError as error:
+        raise usage_error(f"--out: {folder} cannot be written: {error}") from None
+    _print_written(written, folder=folder)
+    for why, count in left_out.items():
+        out.print(f"left out: {count}, {why}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_written(written: Mapping[str, int], *, folder: Path) -> None:
     for form, count in written.items():
         out.print(f"{folder / form}.jsonl: {count} conversations", markup=False, highlight=False, soft_wrap=True)
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from evaluator.core.planner import Planner, PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest, RanPlan, RespondingPlanner
 from evaluator.core.records import PlannerCall, Reason
 from evaluator.core.turns import TurnPlanner, TurnReply, TurnRequest
 
@@ -15,8 +15,8 @@ UNREACHABLE_TASKS = 5
 _Reply = TypeVar("_Reply", PlannerReply, TurnReply)
 
 
-class _PlansAndTurns(Planner, TurnPlanner, Protocol):
-    """Planners behind HTTP have both interfaces."""
+class _PlansAndTurns(RespondingPlanner, TurnPlanner, Protocol):
+    """Planners behind HTTP have all these interfaces."""
 
 
 class CircuitBreaker:
@@ -46,6 +46,20 @@ class CircuitBreaker:
 
     def turn(self, request: TurnRequest) -> TurnReply:
         return self._called(lambda: self._planner.turn(request))
+
+    def responds_to(self, reply: PlannerReply) -> bool:
+        """See `RespondingPlanner`."""
+        return self._planner.responds_to(reply)
+
+    def respond(self, ran: RanPlan) -> PlannerReply | PlannerError:
+        """See `RespondingPlanner`. An open breaker gives its error, and a missing response does not open it."""
+        with self._lock:
+            is_open = self._in_a_row >= self._limit()
+        if is_open:
+            not_called = PlannerCall(seconds=0.0, tries=1)
+            message = f"Not asked: the planner cannot be reached. {self._last}"
+            return PlannerError(reason=Reason.ENDPOINT_UNAVAILABLE, message=message, call=not_called)
+        return self._planner.respond(ran)
 
     def _called(self, call: Callable[[], _Reply]) -> _Reply:
         with self._preflight:

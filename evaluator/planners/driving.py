@@ -20,9 +20,9 @@ from pydantic import ValidationError
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability, Answer, Call, ConcurrentLanguageModel, Failure, LanguageModel
-from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
+from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest, RanPlan
 from evaluator.core.records import PlannerCall, Reason
-from evaluator.core.strategy import Conversation, RanPlan, RespondingStrategy, Strategy, StrategyWithWeights
+from evaluator.core.strategy import Conversation, RespondingStrategy, Strategy, StrategyWithWeights
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.network.event_loop import LoopThread
 from evaluator.planners.conversation import End, StrategyConversation
@@ -97,9 +97,9 @@ class StrategyPlanner:
             return self._concurrently(conversations, model=self._model)
         return self._in_rounds(conversations)
 
-    @property
-    def responds(self) -> bool:
-        """Whether it answers in sentences once a plan has run."""
+    def responds_to(self, reply: PlannerReply) -> bool:
+        """See `RespondingPlanner`: whether the strategy answers in sentences."""
+        del reply
         return isinstance(self._strategy, RespondingStrategy)
 
     def respond(self, ran: RanPlan) -> PlannerReply | PlannerError:

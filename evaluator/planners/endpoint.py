@@ -17,6 +17,10 @@ from evaluator.core.planner import (
     PlannerReply,
     PlannerRequest,
     PlannerResponse,
+    Ran,
+    RanPlan,
+    RespondRequest,
+    ResponseToUser,
     ignored_options,
 )
 from evaluator.core.records import PlannerCall, Reason
@@ -72,7 +76,7 @@ class EndpointSettings:
     """What the address speaks: `a2a` is an agent of the Agent2Agent protocol (`evaluator.planners.a2a`)."""
 
 
-_Response = TypeVar("_Response", PlannerResponse, TurnResponse)
+_Response = TypeVar("_Response", PlannerResponse, TurnResponse, ResponseToUser)
 
 Watcher = Callable[[int, bytes], None]
 """Receives the status and the body of each answer, before the body is read."""
@@ -121,6 +125,23 @@ class EndpointPlanner:
             # Drops the cause, whose message may quote the request.
             raise _error_without(header, error=error) from None
 
+    def responds_to(self, reply: PlannerReply) -> bool:
+        """See `RespondingPlanner`: whether the endpoint said so with the plan. A2A has no such request."""
+        return reply.responds and self._settings.protocol == "planner/1"
+
+    def respond(self, ran: RanPlan) -> PlannerReply | PlannerError:
+        """See `RespondingPlanner`; retried as a plan is."""
+        header = self._settings.header
+        request = RespondRequest(**dict(ran.request), ran=Ran(calls=list(ran.calls), results=dict(ran.results)))
+        try:
+            body, value, call = self._answer(request, kind=ResponseToUser)
+            said, call, _ = _as(
+                ResponseToUser, value=value if header is None else header.taken_out_of_json(value), body=body, call=call
+            )
+        except PlannerError as error:
+            return error if header is None else _error_without(header, error=error)
+        return PlannerReply(plan=said.response, call=call)
+
     def turn(self, request: TurnRequest) -> TurnReply:
         """Request one turn, with retries of temporary failures under the same key."""
         header = self._settings.header
@@ -140,7 +161,9 @@ class EndpointPlanner:
         response, call, ignored = _as(PlannerResponse, value=value, body=body, call=call)
         call = call.model_copy(update={"confidence": response.confidence})
         alternatives = tuple(response.alternatives)
-        return PlannerReply(plan=response.answer(), call=call, alternatives=alternatives, tolerated=ignored)
+        return PlannerReply(
+            plan=response.answer(), call=call, alternatives=alternatives, tolerated=ignored, responds=response.responds
+        )
 
     def _answer(self, request: PlannerRequest, *, kind: type[_Response]) -> tuple[bytes, JsonValue, PlannerCall]:
         """The body of the answer, its JSON without fields unknown to the protocol, and the call."""

@@ -267,8 +267,12 @@ def _entry(source: _Source) -> Entry:
         asked=_asked(source),
         devices=tuple(source.summary.get("devices", ())),
         model_name=source.submission__planner__model_name,
-        parameters=roles.parameters_with(models, main=source.submission__planner__parameters),
-        open_weights=roles.are_open_with(models, main=source.submission__planner__open_weights),
+        parameters=roles.parameters_with(
+            models, kind=source.submission__planner__kind, main=source.submission__planner__parameters
+        ),
+        open_weights=roles.are_open_with(
+            models, kind=source.submission__planner__kind, main=source.submission__planner__open_weights
+        ),
         roles=roles.model_names(models),
         prices=None
         if models

@@ -19,6 +19,7 @@ class PlannerKind(models.TextChoices):
     CHAT = "chat", "Chat endpoint"
     HUB = "hub", "Hugging Face model"
     CHECKPOINT = "checkpoint", "Uploaded checkpoint"
+    ROLES = "roles", "Model for each role"
     PLANS = "plans", "Plans file"
     AGENT = "agent", "Agent over MCP"
 
@@ -30,6 +31,7 @@ NEEDED: Mapping[PlannerKind, tuple[str, ...]] = {
     PlannerKind.CHAT: ("endpoint_url", "model_id", "strategy"),
     PlannerKind.HUB: ("model_id", "revision", "commit", "strategy"),
     PlannerKind.CHECKPOINT: ("checkpoint_digest", "strategy"),
+    PlannerKind.ROLES: ("strategy",),
     PlannerKind.PLANS: ("plans_digest",),
     PlannerKind.AGENT: (),
 }
@@ -82,8 +84,8 @@ class Planner(models.Model):
     is_imported = models.BooleanField(default=False, db_default=False)
     """For `plans`: whether the file is a run of another harness."""
     strategy = models.CharField(max_length=500, blank=True)
-    """For `hub`, `checkpoint` and `chat`: what asks the language model (`evaluator.planners.strategies`), with options
-    that are not the default: `arc-experts@samples=1`."""
+    """For `hub`, `checkpoint`, `chat` and `roles`: what asks the language model (`evaluator.planners.strategies`), with
+    options that are not the default: `arc-experts@samples=1`."""
     roles = models.JSONField(default=dict, blank=True, db_default={})
     """Models of the strategy's roles, by role: the fields of their kinds as entered, without secrets, and `facts` as
     found (`roles.py`)."""
@@ -145,7 +147,7 @@ class EndpointSecret(models.Model):
 
 
 class RoleSecret(models.Model):
-    """The secret header of a chat endpoint that is the model of a role. `secret_headers.py` alone reads the value."""
+    """The secret header of an endpoint that is the model of a role. `secret_headers.py` alone reads the value."""
 
     planner = models.ForeignKey(Planner, on_delete=models.CASCADE, related_name="role_secrets", db_index=False)
     role = models.CharField(max_length=40)

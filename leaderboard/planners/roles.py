@@ -199,7 +199,7 @@ def columns(models: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def keep_headers(*, planner: Planner, data: PlannerData) -> None:
-    """Store the secret headers of chat endpoints, in the transaction that creates the planner.
+    """Store the secret headers of endpoints, in the transaction that creates the planner.
 
     Raises:
         FieldErrors: a value is missing.
@@ -274,22 +274,29 @@ def longest_timeout(planner: Planner) -> int:
 
 
 def model_names(models: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """Names of the stored models by role, as boards show them."""
+    """Names of the stored models by role, as boards show them: of an endpoint, whose model is unknown, its kind."""
     return {
-        role: str(model.get(_FOUND, {}).get("model_name") or model.get(MODEL_ID.name, ""))
+        role: str(model.get(_FOUND, {}).get("model_name") or model.get(MODEL_ID.name) or model["kind"])
         for role, model in models.items()
     }
 
 
-def parameters_with(models: Mapping[str, Mapping[str, Any]], *, main: int | None) -> int | None:
-    """Parameters of a planner's model and of the stored models of its roles together; None unless all are known."""
-    counts = [main, *(shown_of(model).get("parameters") for model in models.values())]
+def parameters_with(models: Mapping[str, Mapping[str, Any]], *, kind: str, main: int | None) -> int | None:
+    """Parameters of the model of a planner of a kind and of the stored models of its roles together; None unless all
+    are known."""
+    counts = [
+        *([main] if KINDS[kind].has_main_model else []),
+        *(shown_of(model).get("parameters") for model in models.values()),
+    ]
     return None if None in counts else sum(count for count in counts if count is not None)
 
 
-def are_open_with(models: Mapping[str, Mapping[str, Any]], *, main: bool | None) -> bool | None:
+def are_open_with(models: Mapping[str, Mapping[str, Any]], *, kind: str, main: bool | None) -> bool | None:
     """Whether the weights of all these models are public; None: unknown."""
-    known = [main, *(shown_of(model).get("open_weights") for model in models.values())]
+    known = [
+        *([main] if KINDS[kind].has_main_model else []),
+        *(shown_of(model).get("open_weights") for model in models.values()),
+    ]
     return False if False in known else None if None in known else True
 
 

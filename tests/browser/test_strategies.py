@@ -154,19 +154,22 @@ def test_lumos_s_two_modules_are_submitted_as_checkpoints_and_get_a_row(site, tm
 
     def fill(page: Page) -> None:
         page.locator("[name=strategy]").select_option("lumos/iterative")
-        page.locator("[name=checkpoint_file]").set_input_files(files["plan"])
-        page.get_by_text("Grounding module: a model of its own").click()
-        page.locator("[name=roles__ground__kind]").select_option("checkpoint")
+        expect(page.locator("[name=roles__decompose__kind]")).to_be_hidden()
+        for module in ("plan", "ground"):
+            page.locator(f"[name=roles__{module}__kind]").select_option("checkpoint")
+            expect(page.locator(f"[name=roles__{module}__endpoint_url]")).to_be_hidden()
+        page.locator("[name=roles__plan__checkpoint_file]").set_input_files(files["plan"])
         page.locator("[name=roles__ground__checkpoint_digest]").select_option(ground)
 
-    submitted(site, user=ada, kind="checkpoint", name="lumos pair", suite="lumos-mini", fill=fill)
+    submitted(site, user=ada, kind="roles", name="lumos pair", suite="lumos-mini", fill=fill)
     cache = CheckpointCache(client=ApiClient(url=site, token=settings.WORKER_TOKEN), folder=tmp_path / "checkpoints")
     work_through(site, runner=EvaluatorRunner(store=MemoryStore(), device="cpu", checkpoints=cache))
     cache.close()
     torch.set_num_threads(threads)
     evaluation, planner = Evaluation.objects.get(), Planner.objects.get()
     assert evaluation.state == "completed", evaluation.reason_text
-    assert planner.role_checkpoints == [ground]
+    assert len(planner.role_checkpoints) == 2
+    assert ground in planner.role_checkpoints
     scores = evaluation.results.values_list("score", flat=True)
     assert sum(scores) > 0, "modules that ship solve some of the tasks that they were trained for"
     row = row_of(site, suite="lumos-mini", name="lumos pair")

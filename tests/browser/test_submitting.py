@@ -24,7 +24,7 @@ def test_each_kind_is_reached_from_the_first_page_and_asks_for_its_own_fields_on
     visible = set(looker.page.evaluate(_VISIBLE)) & of_kinds
     assert visible <= {field.name for field in kind.fields}
     assert visible >= {field.name for field in kind.fields if field.on_page and field.template == FIELD_TEMPLATE}
-    if name != "bundled":
+    if name != "bundled" and kind.has_main_model:
         assert looker.page.evaluate(_TOP_OF_OPTIONS) <= HEIGHTS[WIDE], "what is asked of everyone fits on a screen"
     looker.page.locator("details.folded:not([open]) > summary").evaluate_all(
         "found => found.forEach(one => one.click())"
@@ -55,3 +55,24 @@ def test_the_end_of_an_embargo_is_asked_for_with_an_embargo_only(lookers, site):
     expect(looker.page.get_by_label("End of the embargo")).to_be_hidden()
     looker.page.get_by_label("Who sees it?").select_option("embargo")
     expect(looker.page.get_by_label("End of the embargo")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", [0, 1])
+def test_a_model_for_each_role_is_asked_for_and_no_other(lookers, site, scheme):
+    looker = lookers[scheme]
+    looker.open("/submit/roles/", session=site.sessions["researcher"], width=WIDE)
+    looker.page.locator("[name=strategy]").select_option("lumos/iterative")
+    looker.page.locator("[name=roles__plan__kind]").select_option("endpoint")
+    looker.page.locator("[name=roles__ground__kind]").select_option("checkpoint")
+    visible = set(looker.page.evaluate(_VISIBLE))
+    assert {"roles__plan__endpoint_url", "roles__ground__checkpoint_file"} <= visible
+    assert not visible & {
+        "endpoint_url",
+        "model_id",
+        "checkpoint_digest",
+        "roles__plan__model_id",
+        "roles__assess__kind",
+    }
+    assert looker.examine(width=WIDE, rules=EVERY_RULE) == []
+    assert looker.examine(width=NARROW, rules=EVERY_RULE) == []
+    looker.picture("planners-submit-roles")

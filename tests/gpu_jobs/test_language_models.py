@@ -354,3 +354,24 @@ def test_a_role_s_missing_model_fails_every_task_with_its_name(tmp_path):
     (record,) = runner.run(HeldLease.model_validate({**lease.model_dump(), "planner": planner}))
     assert record.reason == "model_unavailable"
     assert record.reason_text.startswith("Role decompose: It was lost.")
+
+
+def test_where_every_role_has_a_model_no_other_is_opened(tmp_path):
+    opened = []
+
+    def open_model(folder, *, name, device, source):
+        del folder, device, source
+        opened.append(OpenedModel(name))
+        return opened[-1]
+
+    runner = runner_of(checkpoints=Folders(a=fill(tmp_path / "a"), b=fill(tmp_path / "b")), opener=open_model)
+    models = {"assess": "a", "decompose": "b", "respond": "a"}
+    roles = {role: {"kind": "checkpoint", "digest": digest * 64, "bytes": 1} for role, digest in models.items()}
+    planner = {"kind": "roles", "strategy": "controlllm/beam", "roles": roles}
+    lease = HeldLease.model_validate({**make_lease().model_dump(), "planner": planner})
+    ends(runner, lease)
+    asked = {model.name[-1]: set(model.roles) for model in opened}
+    assert asked == {"b": {"decompose"}, "a": set()}
+    none = HeldLease.model_validate({**lease.model_dump(), "planner": {**planner, "roles": {}}})
+    with pytest.raises(LeaseRefusedError, match="no language model"):
+        ends(runner, none)

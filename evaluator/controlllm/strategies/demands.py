@@ -79,6 +79,8 @@ _NOUNS, _NOUNS_OF_TEXTS = (
 """Wanted results and the tools that make them. The first word of the noun phrase decides, then this order."""
 _VERBS = tuple((_words(*act["verbs"]), _tools_of(act["tools"])) for act in _DATA["acts"])
 """Verbs that say by themselves what is wanted, and the tools that do it."""
+_OF_TEXTS = tuple((_words(*question["phrases"]), _tools_of(question["tools"])) for question in _DATA["questions"])
+"""Questions about a text, with the tools whose result is the answer."""
 _ANYWHERE = tuple((_words(*act["anywhere"]), _tools_of(act["tools"])) for act in _DATA["acts"] if "anywhere" in act)
 """Phrases about a picture that say what is wanted wherever they are."""
 _LIGHT = _words(*_DATA["light"]["verbs"])
@@ -97,6 +99,12 @@ _CHANGED = _pattern("changed")
 _SIZES = _words(*_DATA["phrases"]["sizes"])
 _STARTS = re.compile(rf"^\W*(?:{_words(*_DATA['openings']['adverbs']).pattern}\W*)+", re.IGNORECASE)
 _ADDRESS = _pattern("address")
+_BESIDE = _pattern("beside")
+_VERSION_OF = _pattern("version_of")
+_NAMED_PICTURE = _pattern("named_picture")
+_MADE_MINE = _pattern("made_mine")
+_HYPOTHETICAL = _pattern("hypothetical")
+_SHOWN_AS = _pattern("shown_as")
 _POLITE = re.compile(rf"^\W*{_words(*_DATA['openings']['polite']).pattern}\W*(?:please\b\W*)?", re.IGNORECASE)
 _WISHES = re.compile(
     rf"^\W*(?:i|we)(?:'d| would| am| are|'m|'re)?\s+(?:also |only |just |really |still )?"
@@ -154,6 +162,7 @@ _NOT_REMOVED = _words(*_DATA["unseen"]["removal"])
 _AFTER_RESULT = _pattern("after_result")
 _HAVE = _pattern("have")
 _PARTICLE = _pattern("particle")
+_PHRASES = {name: _words(*choices) for name, choices in _DATA["phrases"].items()}
 _QUOTE = '"..."'
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]*")
 _JOIN = re.compile(
@@ -172,6 +181,16 @@ _DRAWS_IT = _pattern("draws_it")
 _MOST_TARGETS = 4
 _LONGEST = 500
 """Characters of a part that are read: some expressions take quadratic time."""
+
+
+def _says(name: str, text: str) -> bool:
+    """Whether a text has one of the words or phrases of this name in `demands.toml`."""
+    return _PHRASES[name].search(text) is not None
+
+
+def _begins(name: str, text: str) -> bool:
+    """Whether a text begins with one of them."""
+    return _PHRASES[name].match(text) is not None
 
 
 _SHORT_FORMS = (
@@ -257,7 +276,14 @@ def _heads_nothing(text: str) -> bool:
     )
 
 
-def demand_of(said: str, *, kinds: Collection[ResourceType], tools: Sequence[Tool], quotes: bool = False) -> Demand:
+def demand_of(
+    said: str,
+    *,
+    kinds: Collection[ResourceType],
+    tools: Sequence[Tool],
+    quotes: bool = False,
+    is_implied: bool = False,
+) -> Demand:
     """What a part demands, and by which of the offered tools.
 
     Args:
@@ -265,17 +291,21 @@ def demand_of(said: str, *, kinds: Collection[ResourceType], tools: Sequence[Too
         kinds: types of its resources.
         tools: the offered tools.
         quotes: whether it has a quotation, or the text of an earlier one.
+        is_implied: whether the request demands nothing in so many words, though it has files or texts. Then a question
+            within a statement, a wanted state ("the pole has to go") or a result beside something is meant.
     """
-    said = _AS_IF.sub("", said[:_LONGEST])
-    if is_remark(said):
+    said = _NAMED_PICTURE.sub("", _AS_IF.sub("", said[:_LONGEST]))
+    if is_remark(said) and not is_implied:
         return Demand()
     away = _ELSEWHERE.search(said)
-    if away is not None:
+    # "Keywords for my blog" are not to be put there.
+    if away is not None and not (quotes and away[0].lower().startswith("for ")):
         return Demand(lacks=f'no tool does this part: "{away[0]}"')
     later = _LATER.search(said)
     if later is not None and not said.rstrip(' "').endswith("?") and not _WEATHER.search(said):
         return Demand(lacks=f'tools run at once: "{later[0]}"')
-    doers, what = _doers(said, kinds=set(kinds), quotes=quotes)
+    read = _implied if is_implied else _doers
+    doers, what = read(said, kinds=set(kinds), quotes=quotes)
     if not doers:
         return Demand(lacks=what) if what else Demand()
     given = {*kinds, _TEXT}
@@ -322,16 +352,31 @@ def is_remark(said: str) -> bool:
     return False
 
 
+def _implied(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[str, ...], str]:
+    """The tools that do what a statement or a phrase implies; or none, and why."""
+    text = _begun(said)
+    if _IMAGE in kinds and (wanted := next((doers for phrase, doers in _ANYWHERE if phrase.search(text)), ())):
+        return wanted, ""
+    if (asked := _CLAUSE_QUESTION.search(text)) is not None:
+        return _answering(text[asked.start() :], kinds=kinds, quotes=quotes)
+    for beside in islice(_BESIDE.finditer(text), _MOST_TARGETS):
+        if named := _result(text[beside.end() :], whole=said, kinds=kinds, quotes=quotes):
+            return named, ""
+    if _IMAGE in kinds and _SIMILAR.search(text) and _SOMETHING.match(text):
+        return ("image_to_image",), ""
+    return (), ""
+
+
 def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[str, ...], str]:
     """The tools that do what a part says; or none, and why."""
     text = _begun(said)
     wonders = _WONDERS.match(text)
     if _OPINION.match(text):
-        return _answering(text, kinds=kinds)
+        return _answering(text, kinds=kinds, quotes=quotes)
     if wonders is not None:
         asked = _CLAUSE_QUESTION.search(text)
         assert asked is not None
-        return _answering(text[asked.start() :], kinds=kinds)
+        return _answering(text[asked.start() :], kinds=kinds, quotes=quotes)
     first = next(iter(_WORD.findall(text)), "").lower()
     if first in _SUBJECTS and (asked := _PLEASE.search(text)) is not None:
         text = text[asked.end() :]
@@ -339,9 +384,9 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
     text = _imperative(_STARTS.sub("", _POLITE.sub("", text, count=1))) if is_polite else text
     wish = _WISHES.match(text)
     text = text[wish.end() :] if wish else text
-    if _ALOUD.search(text) and re.search(r"\b(?:read|say|speak|pronounce)", text, re.IGNORECASE):
+    if _ALOUD.search(text) and _says("reads_aloud", text):
         return ("text_to_speech",), ""
-    if re.search(r"\bread (?:it |this |that |the \w+ )?out\b", text, re.IGNORECASE) and kinds <= {_TEXT}:
+    if _says("read_out", text) and kinds <= {_TEXT}:
         return ("text_to_speech",), ""
     act = next((doers for pattern, doers in _VERBS if pattern.match(text)), ())
     if act == _EDITORS and kinds & {_VIDEO, _AUDIO}:
@@ -351,7 +396,7 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
         return (), f'there is no tool to "{text.split()[0].lower()}" anything'
     annotations = text_tools.annotations(said)
     if _QUESTION.match(text) and not is_polite and not (annotations and quotes):
-        return _answering(text, kinds=kinds)
+        return _answering(text, kinds=kinds, quotes=quotes)
     if annotations and (quotes or kinds & {_IMAGE, _VIDEO, _AUDIO, _TEXT}):
         is_source = not kinds or quotes or text_tools.source(said=said, annotation=annotations[0], kinds=kinds)
         if is_source:
@@ -360,7 +405,7 @@ def _doers(said: str, *, kinds: set[ResourceType], quotes: bool) -> tuple[tuple[
         return wanted, ""
     if _IMAGE in kinds and text_tools.wants_reading(said):
         return (text_tools.READER,), ""
-    if quotes and re.search(r"\b(?:ask|answer|question|reply|respond)\b", text, re.IGNORECASE):
+    if quotes and _says("of_question", text):
         return ((*_ASKED, "video_classification") if kinds & {_IMAGE, _VIDEO} else _WRITERS), ""
     if _LOOKS.match(text) and (joined := re.search(r",? and (?:then )?(?=\w+ )", text)) is not None:
         text = text[joined.end() :]
@@ -371,6 +416,10 @@ def _of_order(
     text: str, *, said: str, kinds: set[ResourceType], quotes: bool, is_wish: bool, is_polite: bool
 ) -> tuple[tuple[str, ...], str]:
     """The tools for an order or a wish, without its polite words; or none, and why."""
+    if _IMAGE in kinds and _VERSION_OF.match(text):
+        return _result(text, whole=said, kinds=kinds) or _EDITORS, ""
+    if _MADE_MINE.match(text):
+        return (), "no tool puts a picture to use"
     head = _head(text)
     has_wish = is_wish or _HAVE.match(text) is not None or is_polite
     done = next((doers for pattern, doers in _OF_PARTICIPLES if pattern.search(text)), ()) if has_wish else ()
@@ -381,20 +430,20 @@ def _of_order(
     if _names_result(text):
         return _noun(text, whole=said, kinds=kinds, quotes=quotes)
     if said.rstrip(' "').endswith("?") and not (is_polite or is_wish):
-        return _answering(text, kinds=kinds)
+        return _answering(text, kinds=kinds, quotes=quotes)
     if not is_wish and not is_polite and head and head[0].lower() in _DETERMINERS:
         # A noun phrase that names no result is a remark: "The cable in a.png bothers me".
         return _noun(text, whole=said, kinds=kinds, quotes=quotes)[0], ""
     if is_wish or (head and head[0].lower() in _DETERMINERS):
         return _noun(text, whole=said, kinds=kinds, quotes=quotes)
     verb = " ".join(head)
-    if _POINTS.search(text) and re.search(r"\b(?:segment|mask|cut)", text, re.IGNORECASE):
+    if _POINTS.search(text) and _says("cut_at_points", text):
         return ("image_segmentation_by_points",), ""
     if _tells(verb) and _CLAUSE_QUESTION.search(verb.partition(" ")[2]):
         asked = _CLAUSE_QUESTION.search(verb.partition(" ")[2])
         assert asked is not None
-        return _answering(verb.partition(" ")[2][asked.start() :], kinds=kinds)
-    if kinds and (_CHECKS.match(verb) or re.match(r"(?:verify|confirm|check|make sure|ensure|see) that\b", verb)):
+        return _answering(verb.partition(" ")[2][asked.start() :], kinds=kinds, quotes=quotes)
+    if kinds and (_CHECKS.match(verb) or _begins("assures", verb)):
         return _answering(verb, kinds=kinds)
     for pattern, doers in _VERBS:
         match = pattern.match(verb)
@@ -402,7 +451,8 @@ def _of_order(
             return _of_verb(doers, verb=verb, whole=said, kinds=kinds, quotes=quotes)
     if _LIGHT.match(verb) or _LOOKS.match(verb):
         return _noun(_LIGHT.sub("", verb, count=1), whole=said, kinds=kinds, quotes=quotes)
-    if not head:
+    if not head or not (may_be_verb(head[0].lower()) or kinds & {_IMAGE, _VIDEO, _AUDIO}):
+        # "Too long for me" orders nothing.
         return (), ""
     if means := _by_means(text):
         return _doers(means, kinds=kinds, quotes=quotes)
@@ -459,22 +509,26 @@ def _head(text: str) -> list[str]:
     return text[min(places) :].split() if places else []
 
 
-def _answering(text: str, *, kinds: set[ResourceType]) -> tuple[tuple[str, ...], str]:
+def _answering(text: str, *, kinds: set[ResourceType], quotes: bool = False) -> tuple[tuple[str, ...], str]:
     """The tools that answer a question."""
     media = kinds & {_IMAGE, _VIDEO, _AUDIO}
+    if quotes and not media and (found := next((doers for asked, doers in _OF_TEXTS if asked.search(text)), ())):
+        return found, ""
     if not media:
         if _MEDIA_WORDS.search(text):
             return (), "the request gives no file for it"
         if _WEATHER.search(text):
             return ("get_weather",), ""
         return (("get_time",), "") if _TIME.search(text) else (_WRITERS[::-1], "")
+    if _IMAGE in kinds and _HYPOTHETICAL.search(text):
+        return _EDITORS, ""
     if _IMAGE in kinds:
         unseen = _NOT_SEEN.search(text)
         if unseen is not None:
             return (), f'no tool can tell from a picture what is asked: "{unseen[0]}"'
-        if re.match(r"how (?:many|much)\b", text, re.IGNORECASE):
+        if _begins("asks_number", text):
             return (*_COUNTS, *_ASKED), ""
-        if re.match(r"where\b", text, re.IGNORECASE):
+        if _begins("asks_place", text):
             return (*_ASKED, *_BOXES), ""
         reading = text_tools.wants_reading(text)
         return (text_tools.READER, *_ASKED) if reading else (*_ASKED, "image_classification", "select_category",
@@ -502,21 +556,21 @@ def _of_verb(
         return (), f'no tool removes this: "{kept[0]}"'
     if {"image_cropping", "text_image_editing"} & {*doers} and (changed := _object_property(verb)):
         return (), f'no tool changes this: "{changed}"'
-    if "image_cropping" in doers and re.match("crop", verb, re.IGNORECASE):
-        follows = re.search(r"\b(?:along|outline|contour|mask|silhouette)\b", whole, re.IGNORECASE)
+    if "image_cropping" in doers and _begins("crops", verb):
+        follows = _says("along_outline", whole)
         return (("mask_image",) if follows else doers), ""
-    if "image_cropping" in doers and re.search(r"\b(?:outline|contour|mask|silhouette|shape)\b|\bout\b", whole):
-        is_boxed = re.search(r"\bbox\b|\brectang", whole)
+    if "image_cropping" in doers and _says("outlined", whole):
+        is_boxed = _says("boxed", whole)
         return (("image_cropping",) if is_boxed else ("mask_image",)), ""
-    if "mask_image" in doers and re.search(r"\bbox\b|\brectang|\bcropp?", whole, re.IGNORECASE):
+    if "mask_image" in doers and _says("boxed_or_cropped", whole):
         return ("image_cropping",), ""
     if "segment_anything" in doers and re.match(
         r"\w+\s+(?:out\s+)?(?:the|a|an|this|that|its)\b(?! (?:\w+ )?image\b)", verb
     ):
         return tuple(name for name in doers if name != "segment_anything"), ""
-    if doers == _BOXES and re.search(r"\b(?:mask|outline|segment)s?\b", verb, re.IGNORECASE):
+    if doers == _BOXES and _says("masked", verb):
         return _MASKS, ""
-    if doers == _BOXES and re.match(r"(?:find|look for|search)\b", verb, re.IGNORECASE):
+    if doers == _BOXES and _begins("seeks", verb):
         rest = _noun(re.sub(r"^\w+( for)?", "", verb, count=1), whole=whole, kinds=kinds, quotes=quotes)[0]
         known = [own for own in rest if own not in ("text_to_image", "image_to_video", "text_to_video")]
         return (tuple(known) or _BOXES), ""
@@ -524,17 +578,16 @@ def _of_verb(
         return ((*_CLASSES, "image_captioning", "video_captioning", *_ASKED) if kinds else _CLASSES), ""
     if doers[0] in _WRITERS and kinds & {_IMAGE, _VIDEO}:
         return _noun(verb, whole=whole, kinds=kinds, quotes=quotes)
-    if doers == _WRITERS and re.match(r"(?:write|compose)\b", verb, re.IGNORECASE):
+    if doers == _WRITERS and _begins("writes", verb):
         named = _noun(re.sub(r"^\w+", "", verb, count=1), whole=whole, kinds=kinds, quotes=quotes)[0]
         return (named if named == ("text_to_music",) else _WRITERS), ""
     if doers == ("summarization",) and kinds & {_IMAGE, _VIDEO} and not quotes:
-        tells = re.match(r"(?:summ?ari[sz]e|sum|recap|digest)\b", verb, re.IGNORECASE)
-        return (_CAPTIONS, "") if tells else ((), "no tool shortens a picture or a clip")
+        return (_CAPTIONS, "") if _begins("sums_up", verb) else ((), "no tool shortens a picture or a clip")
     if doers == _EDITORS and _TWO_PICTURES.search(whole):
         return (), "no tool makes one picture of two"
     if doers == _EDITORS:
         return (_EDITORS if _IMAGE in kinds else ("text_image_editing",)), ""
-    if "highlight_object_on_image" in doers and re.search(r"\bdraw\b", verb, re.IGNORECASE) and not kinds:
+    if "highlight_object_on_image" in doers and _says("pictures", verb) and not kinds:
         return ("text_to_image",), ""
     if doers[0] == text_tools.READER:
         return ((text_tools.READER,) if _AUDIO not in kinds else ("speech_to_text",)), ""
@@ -566,32 +619,24 @@ def _noun(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool) -> t
         if quotes and text_tools.annotations(whole):
             return text_tools.annotations(whole), ""
         return named, ""
-    if changed and _IMAGE in kinds and re.search(r"\b(?:make|turn|change)\b", whole, re.IGNORECASE):
+    if changed and _IMAGE in kinds and _says("becoming", whole):
         noun = re.match(r"(?:an? |the )?([\w-]+(?: [\w-]+)?)", changed)
-        styles = re.search(r"\b(?:style|red|blue|green|yellow|black|white|pink|purple|orange|grey|gray|brown|gold|"
-                           r"silver|night|day|winter|summer|autumn|spring|cartoon|oil)\b", whole,
-                           re.IGNORECASE)  # fmt: skip
-        if styles is not None:
+        if _says("looks_otherwise", whole):
             return _EDITORS, ""
         return (), f'no tool makes this: "{noun[1] if noun else changed}"'
     if _IMAGE in kinds and _CHANGED.search(whole):
         return _EDITORS, ""
     if _MAP_WORDS.search(whole) and _IMAGE in kinds and _ALONG_WORDS.search(whole) and _DRAWS.search(whole):
         return _drawn(whole, kinds=kinds), ""
-    if _DRAWS.search(whole) and not kinds - {_TEXT}:
-        draws = re.search(
-            r"\b(?:draw|paint|illustrate|depict|imagine|picture|visuali[sz]e|sketch)\b", whole, re.IGNORECASE
-        )
-        if draws is not None and not re.match(r"\W*(?:my|our|his|her|their)\b", text):
-            return ("text_to_image",), ""
-    if (
-        kinds & {_IMAGE}
-        and re.search(r"\b(?:with|without)\b", text)
-        and re.match(r"\s*(?:me )?the (?:image|picture)", text)
-    ):
+    is_drawn = _DRAWS.search(whole) is not None and _says("pictures", whole) and not kinds - {_TEXT}
+    if is_drawn and not re.match(r"\W*(?:my|our|his|her|their)\b", text):
+        return ("text_to_image",), ""
+    if kinds & {_IMAGE} and _says("with_or_without", text) and re.match(r"\s*(?:me )?the (?:image|picture)", text):
         return ("image_inpainting", *_EDITORS), ""
     if _IMAGE in kinds and _SIMILAR.search(whole) and _SOMETHING.match(text):
         return ("image_to_image",), ""
+    if _IMAGE in kinds and _SHOWN_AS.match(text):
+        return _EDITORS, ""
     if means := _by_means(whole):
         return _doers(means, kinds=kinds, quotes=quotes)
     wanted = re.sub(r"^\W*(?:(?:me|us|for me|a|an|the|its|some|just|only)\b\s*)+", "", text).strip(" .,:;!?")
@@ -622,7 +667,7 @@ def _result(text: str, *, whole: str, kinds: set[ResourceType], quotes: bool = F
         rest = phrase[end.end() :]
         return _result(rest, whole=whole, kinds=kinds, quotes=quotes) if end[0].lower() in ("so", "along") else ()
     if re.search(r"\bpart\b", first) and kinds & {_IMAGE}:
-        return ("mask_image",) if re.search(r"\b(?:mask|outline)\b", whole) else ("image_cropping",)
+        return ("mask_image",) if _says("mask_or_outline", whole) else ("image_cropping",)
     of_texts = _NOUNS_OF_TEXTS if quotes and not kinds & {_IMAGE, _VIDEO, _AUDIO} else ()
     for pattern, tools in (*of_texts, *_NOUNS):
         found = pattern.search(first) or pattern.match(_ARTICLE.sub("", phrase))
@@ -654,7 +699,7 @@ def _drawn(whole: str, *, kinds: set[ResourceType]) -> tuple[str, ...]:
         return tuple(f"{name}_text_to_image" for name in mapped)
     if re.search(r"\bwithout\b", whole) and _IMAGE in kinds:
         return ("image_inpainting",)
-    is_new = re.search(r"\bnew (?:\w+ )?(?:image|picture|photo|drawing|painting|scene)", whole, re.IGNORECASE)
+    is_new = _says("makes_new", whole)
     if is_new and not _SIMILAR.search(whole):
         return ("text_to_image",)
     similar = _SIMILAR.search(whole)

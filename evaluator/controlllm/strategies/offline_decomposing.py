@@ -126,6 +126,23 @@ def decompose_offline(
     """
     files = {name: ResourceType(kind) for name, kind in request.task.resources.items()}
     quoted = read_quotations(request.task.request, files=files)
+    subtasks = _subtasks(quoted, files=files, tools=tools, lexicon=lexicon, by_demand=by_demand)
+    if by_demand and not subtasks and (files or quoted.quotations):
+        # Nobody names a file for nothing.
+        subtasks = _subtasks(quoted, files=files, tools=tools, lexicon=lexicon, by_demand=True, is_implied=True)
+    return subtasks
+
+
+def _subtasks(
+    quoted: Quoted,
+    *,
+    files: Mapping[str, ResourceType],
+    tools: Sequence[Tool],
+    lexicon: Lexicon,
+    by_demand: bool,
+    is_implied: bool = False,
+) -> tuple[TypedSubtask, ...]:
+    """See `decompose_offline`; `is_implied` as of `demand_of`."""
     subtasks: list[TypedSubtask] = []
     previous: tuple[Resource, ...] = ()
     antecedent = ""
@@ -137,7 +154,11 @@ def decompose_offline(
             sentence = replace(sentence, antecedent=antecedent)
             antecedent = _object_name(said=sentence.said, lexicon=lexicon) or antecedent
             demand = demand_of(
-                _FILE.sub("the image", sentence.said), kinds=sentence.kinds, tools=tools, quotes=bool(sentence.texts())
+                _FILE.sub("the image", sentence.said),
+                kinds=sentence.kinds,
+                tools=tools,
+                quotes=bool(sentence.texts()),
+                is_implied=is_implied,
             )
             text_only = all(set(tool.input_types) == {ResourceType.TEXT} for tool in tools if tool.name in demand.tools)
             if demand.tools and text_only and not sentence.names_files and not sentence.texts():

@@ -23,8 +23,8 @@ from evaluator.controlllm.strategies.search import GOOD, CandidateFunction, adap
 from evaluator.controlllm.strategies.subtasks import TypedSubtask
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.language_model import Ability, Answer, Call, GenerateCall
-from evaluator.core.planner import PlannerRequest
-from evaluator.core.strategy import Conversation, Draft, RanPlan, in_role
+from evaluator.core.planner import PlannerRequest, RanPlan
+from evaluator.core.strategy import Conversation, Draft, in_role
 from evaluator.core.strategy_options import NumberOption, Options, Role
 from evaluator.core.tools.catalogues import CONTROLLLM
 
@@ -123,6 +123,7 @@ class ControlLLM:
     optional: frozenset[Ability] = frozenset({Ability.GENERATE})
     """The abilities that it needs with a language model: `ControlLLM(with_model=True)`."""
     roles: tuple[Role, ...] = ROLES
+    all_in_roles = True
     demanding = False
     """Whether only tools that do what a part of the request demands make its result, and it abstains from requests with
     a part that no tool does. Otherwise likeness finds a tool for any sentence."""
@@ -164,6 +165,15 @@ class ControlLLM:
             else:
                 notes["response"] = respond_offline(calls=calls, results=results)
         return Draft(plan=plans[0], alternatives=tuple(plans[1:]), notes=notes)
+
+    def respond(self, ran: RanPlan) -> Conversation:
+        """The response to the results of its plan: sentences by rules, or by the model of the role `respond`."""
+        results: dict[str, JsonValue] = dict(ran.results)
+        if not self.asks:
+            return Draft(plan=respond_by_names(calls=ran.calls, results=ran.results))
+        call = response_call(request=ran.request.task.request, calls=ran.calls, results=results)
+        (answer,) = yield [replace(call, role=RESPOND)]
+        return Draft(plan=read_response(answer))
 
     def stages(
         self, request: PlannerRequest, *, by_demand: bool = False
@@ -281,15 +291,6 @@ class ChainControlLLM(AdaptiveControlLLM):
     name = "controlllm/chain"
     description = "Thoughts-on-Graph as in the whole chain: plans only what tools do, and abstains from the rest."
     demanding = True
-
-    def respond(self, ran: RanPlan) -> Conversation:
-        """The response to the results of its plan: sentences by rules, or by the model of the role `respond`."""
-        results: dict[str, JsonValue] = dict(ran.results)
-        if not self.asks:
-            return Draft(plan=respond_by_names(calls=ran.calls, results=ran.results))
-        call = response_call(request=ran.request.task.request, calls=ran.calls, results=results)
-        (answer,) = yield [replace(call, role=RESPOND)]
-        return Draft(plan=read_response(answer))
 
 
 STRATEGIES = (GreedyControlLLM, BeamControlLLM, AdaptiveControlLLM, ExhaustiveControlLLM, ChainControlLLM)

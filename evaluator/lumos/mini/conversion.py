@@ -5,7 +5,7 @@ str, "messages": [{"role": "user" | "assistant", "content": str}, ...]}`, in fil
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -126,19 +126,28 @@ def write_training_data(*, folder: Path, setting: Setting, count: int, start: in
     Raises:
         OSError: the folder cannot be written.
     """
+    solutions = solve(setting=setting, count=count, start=start)
+    return written(sorted(solutions, key=lambda solved: (solved.number, solved.group)), folder=folder)
+
+
+def written(solutions: Iterable[Solved], *, folder: Path) -> Mapping[str, int]:
+    """Write `FORM.jsonl` of solutions for each form and return the number of records of each.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     files = {form: (folder / f"{form}.jsonl").open("w", encoding="utf-8") for form in FORMS}
-    written = dict.fromkeys(FORMS, 0)
+    counts = dict.fromkeys(FORMS, 0)
     try:
-        solutions = solve(setting=setting, count=count, start=start)
-        for solved in sorted(solutions, key=lambda solved: (solved.number, solved.group)):
+        for solved in solutions:
             for form, record in records_of(solved).items():
                 files[form].write(json.dumps(record, ensure_ascii=False) + "\n")
-                written[form] += 1
+                counts[form] += 1
     finally:
         for file in files.values():
             file.close()
-    return written
+    return counts
 
 
 def _plan_iterative(solved: Solved) -> list[tuple[str, str]]:
@@ -190,4 +199,5 @@ def _record(solved: Solved, *, pairs: Sequence[tuple[str, str]]) -> dict[str, Js
         messages.append({"role": "user", "content": added.removesuffix(templates.ASSISTANT)})
         messages.append({"role": "assistant", "content": reply})
         before = prompt + reply
-    return {"dataset": f"lumos-mini-{solved.group}", "id": f"{solved.group}_{solved.number}", "messages": messages}
+    dataset = f"lumos-mini-{solved.group}" if solved.group in GROUPS else solved.group
+    return {"dataset": dataset, "id": f"{solved.group}_{solved.number}", "messages": messages}

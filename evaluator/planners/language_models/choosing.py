@@ -5,6 +5,7 @@ lilliput-lumos/MODULE                        comes with PlanArena, for LUMOS's r
 hf:ORG/NAME@REVISION                         from a model hub
 dir:PATH                                     from a folder
 chat:URL#MODEL-ID                            behind an OpenAI-compatible endpoint
+endpoint:URL                                 behind a planner/1 endpoint that answers calls of roles
 scripted:FILE                                answers from a file
 """
 
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from evaluator.planners.language_models.local.model import LocalModel
 
 FORMS = (
-    "lilliput-planner[/VARIANT], lilliput-lumos/MODULE, hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID[?OPTIONS] or "
-    "scripted:FILE"
+    "lilliput-planner[/VARIANT], lilliput-lumos/MODULE, hf:ORG/NAME@REVISION, dir:PATH, chat:URL#MODEL-ID[?OPTIONS], "
+    "endpoint:URL or scripted:FILE"
 )
 CHAT_OPTIONS = ("api", "most_tokens", "reasoning_budget", "reasoning_effort", "reasons", "seed", "streamed")
 """Options of `chat:URL#MODEL-ID?NAME=VALUE&...`; see `ChatSettings`."""
@@ -91,6 +92,8 @@ def language_model(name: str, *, device: str | None = None, allow_private: bool 
         return ScriptedModel.from_file(Path(place))
     if kind == "chat" and place:
         return _chat(name=name, place=place, allow_private=allow_private)
+    if kind == "endpoint" and place:
+        return _endpoint(name=name, url=place, allow_private=allow_private)
     if kind == "hf" and place:
         return _from_hub(name=name, place=place, device=device)
     if kind == "dir" and place:
@@ -132,6 +135,20 @@ def _chat(*, name: str, place: str, allow_private: bool) -> LanguageModel:
     except ValidationError as error:
         first = error.errors()[0]
         raise ModelNameError(f"{name!r}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+    except (EgressRefusedError, ValueError, httpx.InvalidURL) as error:
+        raise ModelNameError(f"{name!r}: {error}") from None
+
+
+def _endpoint(*, name: str, url: str, allow_private: bool) -> LanguageModel:
+    import httpx
+
+    from evaluator.network.guarded_connections import EgressRefusedError
+    from evaluator.network.ssrf_guard import check_url
+    from evaluator.planners.language_models.chat.model import ChatModel, ChatSettings
+
+    try:
+        check_url(url=url, allow_private=allow_private)
+        return ChatModel(ChatSettings(url=url, model="", allow_private=allow_private), name=name)
     except (EgressRefusedError, ValueError, httpx.InvalidURL) as error:
         raise ModelNameError(f"{name!r}: {error}") from None
 

@@ -13,6 +13,7 @@ from leaderboard.planners.kinds.called import EndpointKind
 from leaderboard.planners.kinds.chat import ChatKind
 from leaderboard.planners.kinds.checkpoint import CheckpointKind
 from leaderboard.planners.kinds.hub import HubKind
+from leaderboard.planners.kinds.of_roles import RolesKind
 from leaderboard.planners.kinds.plans import PlansKind
 from leaderboard.planners.models import Planner
 from leaderboard.platform.fields import Field, SeenBy, merged
@@ -38,6 +39,7 @@ KINDS: Mapping[str, Kind] = {
         ChatKind(),
         HubKind(),
         CheckpointKind(),
+        RolesKind(),
         BundledKind(),
         PlansKind(),
         AgentKind(),

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django import forms
 
 from evaluator.planners.strategies.registry import StrategyEntry
-from gpu_jobs.contract import BundledModel, ChatModel, CheckpointModel, HubModel, LeasedPlanner, RoleModel
+from gpu_jobs.contract import LeasedPlanner, RoleModel
 from leaderboard.catalog.models import Suite
 from leaderboard.people.models import User
 from leaderboard.planners.data import DECLARED, Errors, PlannerData
@@ -143,7 +143,9 @@ class Kind(ABC):
             FieldErrors: something is missing.
         """
 
-    role_message: ClassVar[type[ChatModel] | type[HubModel] | type[CheckpointModel] | type[BundledModel] | None] = None
+    has_main_model: ClassVar[bool] = True
+    """Whether its own language model, if it has one, answers calls besides those of roles."""
+    role_message: ClassVar[type[RoleModel] | None] = None
     """Its language model in a lease, if that can be the model of a role of a strategy; None: it cannot."""
     role_noun: ClassVar[str] = ""
     """Such a model with article, at the beginning of a sentence; empty: as `noun`."""

@@ -84,6 +84,8 @@ class EndpointKind(CalledKind):
     """May be submitted to every suite, since the site cannot know which suites it supports."""
 
     kind = PlannerKind.ENDPOINT
+    role_message = EndpointPlanner
+    role_noun = "A planner/1 endpoint"
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"
     card = "For a planner on your own server, which gets one JSON POST per task, or per turn."

@@ -44,7 +44,13 @@ from leaderboard.submissions.fields import (
     VISIBILITY,
 )
 from leaderboard.submissions.services import SubmissionData
-from leaderboard.submissions.web.strategy_fields import OptionBlock, RoleBlock, StrategyFields, form_name
+from leaderboard.submissions.web.strategy_fields import (
+    CHECKPOINT_FILE,
+    OptionBlock,
+    RoleBlock,
+    StrategyFields,
+    form_name,
+)
 
 
 class VisibilityEntered(TypedDict):
@@ -72,17 +78,19 @@ class ChangeVisibilityForm(VisibilityFields, ServiceForm):
 
 
 CHECK_ADDRESS = reverse_lazy("planners:check")
-UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, "checkpoint_file": CHECKPOINT_DIGEST}
+UPLOADS: Mapping[str, Field[Any]] = {"plans_file": PLANS_DIGEST, CHECKPOINT_FILE: CHECKPOINT_DIGEST}
 """Inputs for files, with the field of a kind that gets the digest."""
 _TYPED = frozenset({"text", "url", "number", "password"})
 """Types of inputs that change with every key; textareas have none."""
+_ROLES = sorted({role for entry in model_strategies().values() for role in entry.role_names})
+CHECKPOINT_FILES: Mapping[str, str] = {
+    CHECKPOINT_FILE: CHECKPOINT_DIGEST.name,
+    **{form_name(path_of(role, CHECKPOINT_FILE)): form_name(path_of(role, CHECKPOINT_DIGEST.name)) for role in _ROLES},
+}
+"""Inputs for checkpoints, with the fields that get their digests."""
 SECRETS_OF_FORM: Sequence[str] = (
     *SECRETS,
-    *(
-        form_name(path_of(role, secret))
-        for role in sorted({role for entry in model_strategies().values() for role in entry.role_names})
-        for secret in SECRETS
-    ),
+    *(form_name(path_of(role, secret)) for role in _ROLES for secret in SECRETS),
 )
 """Fields of the form that nobody may read."""
 FOLDED: Mapping[str, Sequence[str]] = {
@@ -100,8 +108,6 @@ FOLDED: Mapping[str, Sequence[str]] = {
 }
 """Fields of the parts of the page that are folded at first."""
 _FOLDED_TEMPLATES = frozenset({CALL_TEMPLATE, SETTINGS_TEMPLATE})
-_UNCHECKED = frozenset({"checkpoint_file"})
-"""Fields that are only checked on submission, since a checkpoint is too large to send twice."""
 
 
 class Block(NamedTuple):
@@ -122,7 +128,7 @@ class Group(NamedTuple):
 class SubmitForm(VisibilityFields, ServiceForm):
     """A planner of one kind, which defines the fields of the planner, and its suites.
 
-    Its view calls `offer_checkpoints`, and `keep_checkpoint` when something was sent.
+    Its view calls `offer_checkpoints`, and `keep_checkpoints` when something was sent.
     """
 
     plans_file = forms.FileField(
@@ -160,7 +166,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
         self.fields |= {field.name: field.form_field() for field in self.planner_fields}
         for upload in (name for name, digest in UPLOADS.items() if digest not in own):
             del self.fields[upload]
-        self.strategy_fields = StrategyFields.of(kind.strategies().values())
+        self.strategy_fields = StrategyFields.of(kind.strategies().values(), has_main_model=kind.has_main_model)
         self.fields |= self.strategy_fields.form_fields()
         self.data_fields = data_fields_on_page()
         self.fields |= {field.name: field.form_field() for field in self.data_fields}
@@ -274,7 +280,7 @@ class SubmitForm(VisibilityFields, ServiceForm):
 
     def offer_checkpoints(self, owner: User) -> None:
         """Offer the owner's uploaded checkpoints."""
-        digests = [name for name in self.fields if name.split("__")[-1] == CHECKPOINT_DIGEST.name]
+        digests = [name for name in CHECKPOINT_FILES.values() if name in self.fields]
         if not digests:
             return
         uploads = [(upload.digest, _upload_label(upload)) for upload in checkpoints.uploads_of(owner)]
@@ -286,11 +292,13 @@ class SubmitForm(VisibilityFields, ServiceForm):
         """Whether there is an uploaded checkpoint to choose."""
         return len(self.fields[CHECKPOINT_DIGEST.name].widget.choices) > 1
 
-    def keep_checkpoint(self, owner: User) -> None:
-        """Store an uploaded checkpoint even if other fields have errors, so that it is not sent again."""
-        file = self.files.get("checkpoint_file")
-        if file is None or CHECKPOINT_DIGEST.name not in self.fields:
-            return
+    def keep_checkpoints(self, owner: User) -> None:
+        """Store uploaded checkpoints even if other fields have errors, so that they are not sent again."""
+        for name in CHECKPOINT_FILES.keys() & self.fields.keys() & self.files.keys():
+            self._keep_checkpoint(name, owner=owner)
+
+    def _keep_checkpoint(self, name: str, *, owner: User) -> None:
+        file = self.files[name]
         assert isinstance(file, ReceivedFile)
         problems: dict[str, list[str]] = {}
         try:
@@ -301,11 +309,11 @@ class SubmitForm(VisibilityFields, ServiceForm):
             problems = error.errors
         else:
             self.data: Any = self.data.copy()
-            self.data[CHECKPOINT_DIGEST.name] = digest
+            self.data[CHECKPOINT_FILES[name]] = digest
         for text in (text for texts in problems.values() for text in texts):
             # The first access to `errors` validates the form, which would remove this error.
             assert self.errors is not None
-            self.add_error("checkpoint_file", text)
+            self.add_error(name, text)
 
     def remember_plans(self, digest: str) -> None:
         """Set the digest of the stored file in the hidden field."""
@@ -329,9 +337,10 @@ def _check_as_one_types(*, name: str, field: forms.Field) -> None:
     """Let htmx validate the form when this field changes, and show the result beside it."""
     described = f"id_{name}_status" + (f" id_{name}_helptext" if field.help_text else "")
     attributes = {"aria-describedby": described}
-    if name not in _UNCHECKED and not isinstance(field.widget, forms.HiddenInput):
+    # A checkpoint is too large to be sent twice.
+    if name not in CHECKPOINT_FILES and not isinstance(field.widget, forms.HiddenInput):
         typed = getattr(field.widget, "input_type", "text") in _TYPED
-        left_out = [other for other in (*UPLOADS, *SECRETS_OF_FORM) if other != name]
+        left_out = [other for other in (*UPLOADS, *CHECKPOINT_FILES, *SECRETS_OF_FORM) if other != name]
         attributes |= {
             "hx-post": str(CHECK_ADDRESS),
             "hx-trigger": "input changed delay:500ms, change" if typed else "change",

@@ -14,10 +14,11 @@ from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.hub import REVISION
 from leaderboard.planners.kinds.language_models import MODEL_ID, OPTIONS, ROLES, strategy_named
+from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.roles import FIELDS_OF_ROLES, NOUNS
 from leaderboard.platform.fields import Field
 
-KIND = "kind"
+KIND, CHECKPOINT_FILE = "kind", "checkpoint_file"
 SHOWN: tuple[Field[Any], ...] = (ENDPOINT_URL, MODEL_ID, HEADER_NAME, HEADER_VALUE, REVISION, CHECKPOINT_DIGEST)
 """Fields of a role's model on the page; the API has them all."""
 _SEPARATOR = "__"
@@ -62,9 +63,11 @@ class StrategyFields:
     """By name, with the strategies that have it."""
     roles: Mapping[str, tuple[Role, tuple[str, ...]]]
     """The same for roles."""
+    has_main_model: bool = True
+    """Whether the planner's model answers for roles without one."""
 
     @classmethod
-    def of(cls, entries: Iterable[StrategyEntry]) -> "StrategyFields":
+    def of(cls, entries: Iterable[StrategyEntry], *, has_main_model: bool = True) -> "StrategyFields":
         """The fields of these strategies."""
         options: dict[str, tuple[Option, tuple[str, ...]]] = {}
         roles: dict[str, tuple[Role, tuple[str, ...]]] = {}
@@ -73,7 +76,7 @@ class StrategyFields:
                 options[option.name] = (option, (*options.get(option.name, (option, ()))[1], entry.name))
             for role in entry.roles:
                 roles[role.name] = (role, (*roles.get(role.name, (role, ()))[1], entry.name))
-        return cls(options, roles)
+        return cls(options, roles, has_main_model)
 
     def form_fields(self) -> dict[str, forms.Field]:
         """The fields of the form by name."""
@@ -82,12 +85,19 @@ class StrategyFields:
             fields[form_name(f"{OPTIONS.name}.{option.name}")] = _option_field(option, strategies=names)
         for name in self.roles:
             path = form_name(f"{ROLES.name}.{name}")
-            kinds = [("", "The planner's model"), *((kind, noun) for kind, noun in NOUNS.items())]
+            unset = "The planner's model" if self.has_main_model else "Choose a kind of model"
+            kinds = [("", unset), *((kind, noun) for kind, noun in NOUNS.items())]
             fields[f"{path}{_SEPARATOR}{KIND}"] = forms.ChoiceField(label="Its model", required=False, choices=kinds)
             for field in SHOWN:
                 shown = field.form_field()
                 shown.help_text = _HELP.get(field.name, "")
                 fields[f"{path}{_SEPARATOR}{field.name}"] = shown
+            fields[f"{path}{_SEPARATOR}{CHECKPOINT_FILE}"] = forms.FileField(
+                label="Checkpoint",
+                help_text="A zip, as for an uploaded checkpoint. Only workers download it.",
+                required=False,
+                widget=forms.FileInput(attrs={"accept": ".zip,application/zip"}),
+            )
         return fields
 
     def entered(self, cleaned: Mapping[str, Any], *, strategy: str) -> dict[str, Any]:
@@ -133,15 +143,21 @@ class StrategyFields:
                 )
                 for field in SHOWN
             ]
-            is_open = bool(kind.value() or kind.errors) or any(shown.field.errors for shown in fields)
+            file = form[f"{path}{_SEPARATOR}{CHECKPOINT_FILE}"]
+            fields.insert(-1, ModelField(PlannerKind.CHECKPOINT.value, file))
+            is_open = (
+                not self.has_main_model
+                or bool(kind.value() or kind.errors)
+                or any(shown.field.errors for shown in fields)
+            )
             yield RoleBlock(role, " ".join(names), kind, fields, is_open)
 
 
 _HELP = {
-    ENDPOINT_URL.name: "Of a chat endpoint: the base URL of its API. Only you see it.",
+    ENDPOINT_URL.name: "Of planner/1, or the base URL of a chat API. Only you see it.",
     MODEL_ID.name: "Of a chat endpoint: its name in requests. Of Hugging Face: ORG/NAME. Bundled: "
     f"{', '.join(shipped_modules())}.",
-    HEADER_NAME.name: "Of a chat endpoint, if it requires one, such as Authorization.",
+    HEADER_NAME.name: "Of an endpoint, if it requires one, such as Authorization.",
     HEADER_VALUE.name: "Stored encrypted and never shown again.",
     REVISION.name: "Of a Hugging Face model; main if omitted.",
     CHECKPOINT_DIGEST.name: "Of an uploaded checkpoint.",

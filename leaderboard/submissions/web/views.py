@@ -26,7 +26,6 @@ from leaderboard.planners import plans_files, secret_headers
 from leaderboard.planners.checkpoints import ReceivedFile
 from leaderboard.planners.data import NAME
 from leaderboard.planners.kinds import KINDS
-from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.plans import PLANS_DIGEST
 from leaderboard.planners.models import Planner
 from leaderboard.planners.roles import asks_others
@@ -48,8 +47,9 @@ from leaderboard.submissions.pending import SUBMISSION, accept_submission, submi
 from leaderboard.submissions.readiness import report
 from leaderboard.submissions.services import submit_for_own_worker
 from leaderboard.submissions.web import presenters
-from leaderboard.submissions.web.forms import SECRETS_OF_FORM, SubmitForm
+from leaderboard.submissions.web.forms import CHECKPOINT_FILES, SECRETS_OF_FORM, SubmitForm
 from leaderboard.submissions.web.presenters import shown_trial
+from leaderboard.submissions.web.strategy_fields import form_name
 
 SUBMISSIONS_PER_PAGE = 25
 _SAY_ELSEWHERE = {PLANS_DIGEST.name: "plans_file", "file": "checkpoint_file"}
@@ -101,7 +101,7 @@ def submit(request: HttpRequest, kind: str) -> HttpResponse:
 def _submitted(request: HttpRequest, *, kind: str) -> HttpResponse:
     form = _form(request, kind=kind)
     too_large = _too_large(form)
-    form.keep_checkpoint(user_of(request))
+    form.keep_checkpoints(user_of(request))
     form.offer_checkpoints(user_of(request))
     form.is_valid()
     if not too_large:
@@ -293,11 +293,13 @@ def _prefilled(request: HttpRequest, *, kind: str) -> dict[str, Any]:
 
 def _too_large(form: SubmitForm) -> str:
     """Name of the form's field whose file is too large to be read; empty if none is."""
-    plans, checkpoint = form.files.get("plans_file"), form.files.get("checkpoint_file")
+    plans = form.files.get("plans_file")
     if "plans_file" in form.fields and plans is not None and (plans.size or 0) > MAX_BYTES:
         return "plans_file"
-    if "checkpoint_file" in form.fields and isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
-        return "checkpoint_file"
+    for name in CHECKPOINT_FILES.keys() & form.fields.keys():
+        checkpoint = form.files.get(name)
+        if isinstance(checkpoint, ReceivedFile) and checkpoint.too_large:
+            return name
     return ""
 
 
@@ -318,10 +320,9 @@ def _show_the_rest(request: HttpRequest, *, form: SubmitForm) -> None:
     """Add the errors that services report, so that the user sees all errors at once."""
     problems = _renamed(FieldErrors(services.problems(user=user_of(request), data=form.data_entered()))).errors
     with_errors = set(form.errors)
-    if "checkpoint_file" in with_errors:
-        # A missing checkpoint follows from the error in its file.
-        with_errors.add(CHECKPOINT_DIGEST.name)
-    form.show(FieldErrors({field: texts for field, texts in problems.items() if field not in with_errors}))
+    # A missing checkpoint follows from the error in its file.
+    with_errors |= {digest for file, digest in CHECKPOINT_FILES.items() if file in with_errors}
+    form.show(FieldErrors({field: texts for field, texts in problems.items() if form_name(field) not in with_errors}))
 
 
 def _entered(request: HttpRequest, *, form: SubmitForm) -> tuple[int, Submission | None]:

@@ -50,7 +50,7 @@ def test_options_of_submit_are_in_groups_by_kind_of_planner(help_of):
     groups = re.findall(r"^(\S.*):$((?:\n +.*)+)", help_of("submit"), re.MULTILINE)
     options = {heading: set(re.findall(r"^  (--[\w-]+)", lines, re.MULTILINE)) for heading, lines in groups}
     assert options["Planner, one of"] == {"--planner", "--model", "--checkpoint", "--chat", "--plans", "--agent"}
-    assert options["With --model, --checkpoint or --chat"] == {
+    assert options["With --model, --checkpoint or --chat, or a --role for each role"] == {
         "--strategy",
         "--chat-model",
         "--option",

@@ -1,5 +1,6 @@
 """Responses of the chain as a strategy: asked for once its plan has run, scored by what ran, absent elsewhere."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -7,14 +8,19 @@ import pytest
 from evaluator.controlllm.optional_columns import RESPONSE_COLUMNS
 from evaluator.controlllm.response_columns import MOST_CHARACTERS
 from evaluator.controlllm.strategies.strategy import ChainControlLLM
+from evaluator.core.plans.model import plan_to_json
 from evaluator.core.records import Outcome
 from evaluator.core.strategy import Draft
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
+from evaluator.network.secret_header import SecretHeader
+from evaluator.planners.breaker import CircuitBreaker
 from evaluator.planners.driving import StrategyPlanner
+from evaluator.planners.endpoint import EndpointPlanner, EndpointSettings
 from evaluator.planners.named import planner_named
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
+from tests.evaluator.planners.test_endpoint import endpoint
 
 SUITE = suite_of("toolworld")
 KEYS = [column.key for column in RESPONSE_COLUMNS]
@@ -72,10 +78,77 @@ def test_an_endless_response_is_cut_and_one_that_fails_leaves_the_columns_out():
     assert "There is no response" in record.explanations["faithful"]
 
 
-def test_other_planners_are_not_asked():
-    for name in ("gold", "controlllm/greedy"):
-        (record,) = record_of(planner_named(name=name, suite=SUITE))
-        assert not record.indicators.keys() & {*KEYS}
+def test_all_strategies_of_controlllm_respond_and_anchors_do_not():
+    (record,) = record_of(planner_named(name="controlllm/greedy", suite=SUITE))
+    assert [record.indicators[key] for key in KEYS] == [1, 1, 1], record.explanations
+    (record,) = record_of(planner_named(name="gold", suite=SUITE))
+    assert not record.indicators.keys() & {*KEYS}
+
+
+PLAN = plan_to_json(SUITE.task(TASK).gold)
+
+
+def record_by_endpoint(said, *, responds=True, header=None):
+    """The record of an endpoint behind a breaker, as workers ask it, and the requests that it got."""
+    plan = 200, json.dumps({"plan": PLAN, "responds": responds}).encode()
+    with endpoint(plan, said) as (url, seen):
+        settings = EndpointSettings(url=url, timeout_seconds=5, allow_private=True, header=header, tries=1)
+        client = EndpointPlanner(settings, sleep=lambda seconds: None)
+        (record,) = record_of(CircuitBreaker(client))
+        client.close()
+    return record, seen
+
+
+def as_answer(**said):
+    return 200, json.dumps(said).encode()
+
+
+def test_an_endpoint_that_wants_to_gets_its_results_and_is_scored():
+    said = as_answer(response="There are 987654 of them: result-1.txt.", usage={"prompt_tokens": 9})
+    record, (_, asked) = record_by_endpoint(said)
+    assert (record.outcome, record.score) == (Outcome.SCORED, 1)
+    assert [record.indicators[key] for key in KEYS] == [0, 1, 1]
+    assert record.planner_notes["response"].startswith("There are 987654")
+    assert record.planner.prompt_tokens == 9
+    assert asked["task"]["id"] == TASK
+    assert "plan" not in asked
+    assert len(asked["ran"]["calls"]) == len(PLAN["steps"])
+    assert asked["ran"]["results"].keys() == {"result-1.txt"}
+
+
+@pytest.mark.parametrize("responds", [False, "yes", 1, None])
+def test_an_endpoint_that_does_not_want_to_is_not_asked(responds):
+    record, seen = record_by_endpoint(as_answer(response="x"), responds=responds)
+    assert len(seen) == 1
+    assert record.outcome is Outcome.SCORED
+    assert not record.indicators.keys() & {*KEYS}
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (as_answer(response={"a": 1}), "response"),
+        (as_answer(response="\x00"), "NUL"),
+        (as_answer(plan=[]), "response"),
+        ((200, b"[" * 100_000), "not JSON"),
+        ((200, b'{"response": "' + b"x" * 2_000_000 + b'"}'), "1024 KiB"),
+        ((500, b"{}"), "500"),
+        ((302, b"", {"Location": "http://127.0.0.1/"}), "redirect"),
+    ],
+)
+def test_a_hostile_response_is_none_and_costs_no_score(said, why):
+    record, _ = record_by_endpoint(said)
+    assert (record.outcome, record.score) == (Outcome.SCORED, 1)
+    assert not record.indicators.keys() & {*KEYS}
+    assert why in record.explanations["faithful"]
+    summary = summarise(suite=SUITE, results=[TaskScore.of(record)])["metrics"]
+    assert not summary.keys() & {*KEYS}
+
+
+def test_an_endpoint_s_secret_is_taken_out_of_its_response():
+    secret = "Bearer s3cr3t-of-the-owner"
+    record, _ = record_by_endpoint(as_answer(response=f"use {secret}"), header=SecretHeader("X-Key", secret))
+    assert "s3cr3t" not in record.model_dump_json()
 
 
 def test_the_columns_change_no_digest():

@@ -66,3 +66,9 @@ def chatting(*, answer: str = "Image Denoising", echo: bool = False):
         return {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
 
     return _guarding(said, path="v1")
+
+
+def staging(*, answer: str):
+    """A planner/1 endpoint that answers each call of a role alike."""
+    usage = {"prompt_tokens": 9, "completion_tokens": 2}
+    return _guarding(lambda _: {"text": answer, "usage": usage}, path="stages")

@@ -9,7 +9,8 @@ import pytest
 
 from evaluator.client import Client, NewSubmission, PlannerEntry
 from evaluator.planners.language_models.chat.apis import ApiName
-from evaluator.planners.language_models.chat.model import KEY_VARIABLE, ChatModel
+from evaluator.planners.language_models.chat.apis.base import CHAT_ABILITIES
+from evaluator.planners.language_models.chat.model import KEY_VARIABLE
 from gpu_jobs.contract import ChatApi
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.people.services import create_token
@@ -130,7 +131,7 @@ def test_what_cannot_be_is_refused_beside_its_field(settings):
 def test_strategies_are_offered_for_what_chat_endpoints_and_workers_can_do():
     assert set(model_strategies()) - set(chat_strategies()) == {"openagi/constrained", "openagi/nonlinear"}
     assert set(model_strategies()) - set(worker_strategies()) == {"native-tools"}
-    assert all(entry.needs | entry.optional <= ChatModel.abilities for entry in chat_strategies().values())
+    assert all(entry.needs | entry.optional <= CHAT_ABILITIES for entry in chat_strategies().values())
 
 
 @pytest.mark.django_db(transaction=True)

@@ -20,6 +20,7 @@ FIELDS = {
     PlannerKind.CHAT: {"endpoint_url": "https://example.org/v1", "model_id": "m", "strategy": "hugginggpt"},
     PlannerKind.HUB: {"model_id": "a/b", "revision": "main", "commit": "c" * 40, "strategy": "hugginggpt"},
     PlannerKind.CHECKPOINT: {"checkpoint_digest": "d" * 64, "strategy": "hugginggpt"},
+    PlannerKind.ROLES: {"strategy": "lumos/iterative"},
     PlannerKind.PLANS: {"plans_digest": "e" * 64},
     PlannerKind.AGENT: {},
 }

@@ -5,6 +5,7 @@ import json
 from datetime import timedelta
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client as Browser
 from django.utils import timezone
 
@@ -24,7 +25,7 @@ from tests.evaluator.controlllm.strategies.test_tog_decomposing import answer as
 from tests.evaluator.controlllm.strategies.test_tog_decomposing import raw
 from tests.fakes.checkpoints import zipped
 from tests.leaderboard.factories import make_suite, make_user
-from tests.leaderboard.planners.servers import TOKEN, chatting
+from tests.leaderboard.planners.servers import TOKEN, chatting, staging
 from tests.leaderboard.planners.test_checkpoints import upload
 from tests.leaderboard.planners.test_secret_headers import CREDENTIAL, everything_in_the_database
 from tests.leaderboard.planning import REAL, make_toolmini
@@ -318,6 +319,113 @@ def test_a_worker_that_does_not_know_roles_gets_no_planner_with_roles(ada, suite
     assert worker_client().post("worker/lease/", lease_request()).json()["evaluation"] == str(with_roles.pk)
 
 
+def test_an_endpoint_is_a_role_s_model_and_only_workers_that_know_get_it(ada, suite):
+    stages = {"kind": "endpoint", "endpoint_url": "https://stages.example.org/plan", **HEADER}
+    assert submit(ada, suite, roles={"decompose": stages}).status_code == 201
+    planner = Planner.objects.get()
+    assert (planner.role_kinds, roles.model_names(planner.roles)) == (["endpoint"], {"decompose": "endpoint"})
+    assert roles.samples(planner) is None
+    Evaluation.objects.update(state=EvaluationState.LAUNCHING)
+    before = {"worker": "w", "token": "0" * 43, "knows_roles": True}
+    assert worker_client().post("worker/lease/", before).status_code == 204
+    lease = leased()
+    told = lease["planner"]["roles"]["decompose"]
+    assert (told["kind"], told["url"], told["has_header"]) == ("endpoint", "https://stages.example.org/plan", True)
+    call = f"worker/attempts/{lease['attempt']}/secret-header/?role=decompose"
+    assert ApiClient(lease["token"]).get(call).json()["value"] == TOKEN
+    (others,) = client_of(make_user()).get("planners/").json()["results"]
+    assert others["roles"]["decompose"].keys() == {"kind"}
+    assert CREDENTIAL not in everything_in_the_database()
+
+
+@pytest.mark.parametrize(
+    ("stages", "field", "words"),
+    [
+        ({"endpoint_url": "https://127.0.0.1/plan"}, "endpoint_url", "127.0.0.1"),
+        ({"endpoint_url": ""}, "endpoint_url", "Give the address"),
+        ({"model_id": "m"}, "model_id", "A planner/1 endpoint has no model"),
+        ({"header_value": "x" * 9}, "header_name", "name"),
+    ],
+)
+def test_an_impossible_endpoint_of_a_role_is_refused(ada, suite, settings, stages, field, words):
+    settings.EVALUATOR, settings.DEMO = REAL, False
+    endpoint = {"kind": "endpoint", "endpoint_url": "https://stages.example.org/plan", **stages}
+    answer = submit(ada, suite, roles={"decompose": endpoint})
+    assert answer.status_code == 400
+    assert words in " ".join(answer.json()["errors"][f"planner.roles.decompose.{field}"])
+
+
+MODULES = {"plan": DECOMPOSER, "ground": {"kind": "endpoint", "endpoint_url": "https://ground.example.org/"}}
+
+
+def of_roles(user, suite, **changes):
+    planner = {"name": "pair", "kind": "roles", "strategy": "lumos/iterative", "roles": MODULES, **changes}
+    return client_of(user).post("submissions/", {"planner": planner, "suites": [suite.slug]})
+
+
+def test_a_planner_with_a_model_for_each_role_needs_no_other(ada):
+    answer = of_roles(ada, make_suite(slug="lumos-mini"))
+    assert answer.status_code == 201, answer.json()
+    planner = Planner.objects.get()
+    unused = Planner(kind="hub", model_id="org/a", strategy="lumos/iterative", **roles.columns(planner.roles))
+    assert identity_of(planner) == identity_of(unused)
+    lease = leased()["planner"]
+    assert (lease["kind"], sorted(lease["roles"])) == ("roles", ["ground", "plan"])
+    assert data_of(planner).values["roles"]["plan"]["model_id"] == "small"
+    needs = needs_of(Evaluation.objects.get())
+    assert (needs.endpoint, needs.model) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "words"),
+    [
+        ({"roles": {"plan": DECOMPOSER}}, "roles.ground.kind", "Choose a model for grounding module (ground)"),
+        ({"roles": None}, "roles.plan.kind", "Choose a model"),
+        ({"strategy": "hugginggpt"}, "strategy", "Choose one of controlllm/adaptive"),
+        ({"strategy": ""}, "strategy", "Choose one of"),
+        ({"model_id": "m"}, "model_id", "A planner with a model for each role has no model"),
+    ],
+)
+def test_a_planner_of_roles_names_what_is_missing(ada, changes, field, words):
+    answer = of_roles(ada, make_suite(slug="lumos-mini"), **changes)
+    assert answer.status_code == 400
+    assert words in " ".join(answer.json()["errors"][f"planner.{field}"])
+
+
+@pytest.mark.parametrize(
+    ("plan", "parameters", "is_open"),
+    [({"parameters": 5, "open_weights": True}, 12, True), ({"parameters": 5, "open_weights": False}, 12, False),
+     ({}, None, None)],
+)  # fmt: skip
+def test_sizes_are_those_of_the_roles_together_where_no_other_model_answers(plan, parameters, is_open):
+    models = {"plan": {"facts": plan}, "ground": {"facts": {"parameters": 7, "open_weights": True}}}
+    assert roles.parameters_with(models, kind="roles", main=None) == parameters
+    assert roles.are_open_with(models, kind="roles", main=None) is is_open
+    assert roles.parameters_with(models, kind="chat", main=None) is None
+
+
+def test_the_form_of_roles_asks_for_no_other_model_and_keeps_uploads(client, ada):
+    suite = make_suite(slug="lumos-mini")
+    client.force_login(ada)
+    page = client.get("/submit/roles/").content.decode()
+    assert 'name="roles__plan__kind"' in page
+    assert not any(f'name="{field}"' in page for field in ("endpoint_url", "model_id", "checkpoint_digest"))
+    assert "The planner&#x27;s model" not in page
+    posted = {
+        "kind": "roles", "name": "pair", "visibility": "public", "suites": [suite.slug], "strategy": "lumos/iterative",
+        "roles__plan__kind": "checkpoint", "roles__ground__kind": "endpoint",
+        "roles__ground__endpoint_url": "https://ground.example.org/",
+    }  # fmt: skip
+    wrong = client.post("/submit/roles/", {**posted, "roles__ground__kind": ""})
+    assert wrong.status_code == 400
+    assert "Choose a model for grounding module (ground)" in wrong.content.decode()
+    file = SimpleUploadedFile("plan.zip", zipped())
+    assert client.post("/submit/roles/", {**posted, "roles__plan__checkpoint_file": file}).status_code == 302
+    planner = Planner.objects.get()
+    assert planner.role_checkpoints == [CheckpointUpload.objects.get().digest]
+    assert planner.roles["ground"]["endpoint_url"] == "https://ground.example.org/"
+
+
 DRAW = raw(task=("image-generation",), args=(("text", "a dog"),), gives="image", description="Generate a dog.")
 
 
@@ -355,6 +463,35 @@ def test_mix_runs_on_two_endpoints_and_their_secret_is_in_no_row(settings, tmp_p
         assert "<li>decompose: " in page
     assert "controlllm/adaptive@2" in board
     assert "decompose: small" in " ".join(board.split())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_endpoints_answer_the_calls_of_all_roles(settings, tmp_path, launcher):
+    settings.STORE_DIR = tmp_path / "store"
+    settings.DEMO, settings.EVALUATOR = True, REAL
+    make_toolmini()
+    score = '{"thought": "fits", "score": 4}'
+    with server() as site, staging(answer=score) as large, staging(answer=solution(DRAW)) as small:
+        models = {
+            role: {"kind": "endpoint", "endpoint_url": chat.url, **HEADER}
+            for role, chat in (("decompose", small), ("assess", large), ("respond", large))
+        }
+        entry = PlannerEntry.model_validate(
+            {"name": "stages", "kind": "roles", "strategy": "controlllm/adaptive", "roles": models}
+        )
+        with Client(url=site, token=create_token(user=make_user("ada")).token) as people:
+            made = people.submit(NewSubmission(planner=entry, suites=["toolmini"]), key="k")
+        work_through(site)
+        evaluation = Evaluation.objects.get(pk=made.evaluations[0].id)
+        assert evaluation.state == "completed", evaluation.reason_text
+        assert {request["role"] for request in small.requests} == {"decompose"}
+        assert {request["role"] for request in large.requests} == {"assess"}
+        usage = evaluation.summary["role_usage"]
+        assert usage["decompose"]["prompt_tokens"] == usage["decompose"]["calls"] * 9
+        assert CREDENTIAL not in everything_in_the_database()
+    board = " ".join(Browser().get("/boards/toolmini/").content.decode().split())
+    assert "decompose: endpoint" in board
+    assert "127.0.0.1" not in board
 
 
 def test_the_form_takes_options_and_roles_without_javascript(client, ada, suite):

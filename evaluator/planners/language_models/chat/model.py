@@ -53,7 +53,7 @@ from evaluator.planners.language_models.chat.answers import (
     unavailable,
     with_tries,
 )
-from evaluator.planners.language_models.chat.apis import ApiName, address_of, api_of
+from evaluator.planners.language_models.chat.apis import PLANNER_ENDPOINT, Api, ApiName, address_of, api_of
 from evaluator.planners.language_models.chat.apis.base import NoAnswerError, Options, ServiceAnswer, WrongAnswerError
 from evaluator.planners.language_models.chat.congestion import ConcurrencyLimit, Gate
 from evaluator.planners.language_models.chat.events import events_in
@@ -79,6 +79,7 @@ class ChatSettings:
     url: str
     """Base address, as in `https://host/v1`, or the address of calls; a query is kept."""
     model: str
+    """Its name in requests; empty: an endpoint that speaks `planner/1`."""
     api: ApiName = "auto"
     """`auto`: Responses or Messages if the address ends with `/responses` or `/messages`, else Chat Completions."""
     streamed: bool = False
@@ -112,7 +113,12 @@ class ChatSettings:
     @property
     def address(self) -> str:
         """The URL of calls."""
-        return address_of(api=api_of(name=self.api, url=self.url), url=self.url)
+        return address_of(api=self.chosen_api, url=self.url)
+
+    @property
+    def chosen_api(self) -> Api:
+        """How calls are written and answers read."""
+        return api_of(name=self.api, url=self.url) if self.model else PLANNER_ENDPOINT
 
     @property
     def options(self) -> Options:
@@ -134,8 +140,6 @@ class _Credentials(NamedTuple):
 class ChatModel:
     """A `ConcurrentLanguageModel` behind a service."""
 
-    abilities = frozenset({Ability.GENERATE, Ability.CALL_TOOLS})
-
     def __init__(
         self,
         settings: ChatSettings,
@@ -154,9 +158,10 @@ class ChatModel:
         backoff: pauses between tries.
         known: what models accept, shared with other planners of the same settings and secret header; None: nothing.
         """
-        self.name = name or f"chat:{settings.url}#{settings.model}"
         self.settings = settings
-        self._api = api_of(name=settings.api, url=settings.url)
+        self._api = settings.chosen_api
+        self.abilities: frozenset[Ability] = self._api.abilities
+        self.name = name or (f"chat:{settings.url}#{settings.model}" if settings.model else f"endpoint:{settings.url}")
         self._address = httpx.URL(settings.address)
         self._api_version = dict(parse_qsl(urlsplit(settings.url).query)).get("api-version")
         # Accounts may differ in what they are allowed.
@@ -211,10 +216,10 @@ class ChatModel:
         """See `LanguageModel.identity`. Contains no key."""
         parts = urlsplit(self.settings.url)
         return {
-            "kind": "chat",
+            "kind": "chat" if self.settings.model else "endpoint",
             "name": self.name,
             "url": f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}",
-            "model": self.settings.model,
+            **({"model": self.settings.model} if self.settings.model else {}),
             "api": self._api.name,
             **self._declared(),
             **({"parameters": parameters} if (parameters := self._parameters.identity()) else {}),

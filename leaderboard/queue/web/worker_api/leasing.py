@@ -29,6 +29,7 @@ from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.recorded_answers import AnswersLostError, answers_for
 from leaderboard.planners import roles
 from leaderboard.planners.kinds import kind_of
+from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
 from leaderboard.queue import beside
@@ -42,6 +43,10 @@ from leaderboard.queue.workers.tokens import Holder, note_lease
 _SLICED_HEARTBEAT_SECONDS = 5
 _WITHOUT_ROLES = Q(submission__planner__role_kinds=[])
 """Evaluations whose planners have no models of roles."""
+_WITHOUT_ENDPOINT_ROLES = ~(
+    Q(submission__planner__role_kinds__contains=[PlannerKind.ENDPOINT]) | Q(submission__planner__kind=PlannerKind.ROLES)
+)
+"""Evaluations whose planners have no endpoints as models of roles, and a main model."""
 _ASKS_PLANNER = Q(submission__is_regrade=False)
 """Evaluations that do not score stored answers again."""
 _HEARTBEATS_PER_SLICE = 4
@@ -119,6 +124,7 @@ def next_lease(*, holder: Holder, request: LeaseRequest) -> Lease | None:
 def _scope_of(holder: Holder, *, request: LeaseRequest) -> Q:
     """The evaluations whose leases a worker of this release understands."""
     scope = holder.scope if request.knows_roles else holder.scope & _WITHOUT_ROLES
+    scope = scope if request.knows_endpoint_roles else scope & _WITHOUT_ENDPOINT_ROLES
     return scope if request.knows_records else scope & _ASKS_PLANNER
 
 

@@ -69,7 +69,10 @@ def test_what_no_tool_does_is_declined(requests):
     assert share_declined(requests["cannot"]) >= 0.98
 
 
-@pytest.mark.parametrize(("name", "can", "cannot"), [("unseen", 0, 60), ("fresh", 2, 40), ("later", 1, 40)])
+@pytest.mark.parametrize(
+    ("name", "can", "cannot"),
+    [("unseen", 0, 60), ("fresh", 2, 40), ("later", 1, 40), ("first_play", 2, 60), ("second_play", 2, 40)],
+)
 def test_requests_that_were_written_after_the_rules_are_read_as_documented(name, can, cannot):
     requests = requests_of(name)
     assert len(requests["can"]) == len(requests["cannot"]) >= 40
@@ -152,6 +155,28 @@ def share_of_suite(slug, *, need):
 def test_the_reason_names_what_is_missing(words, why):
     (part,) = planned(words)
     assert why in part.searching.subtask.lacks
+
+
+@pytest.mark.parametrize(
+    ("words", "tool"),
+    [
+        ("The sign in stop.png - what does it say?", "optical_character_recognition"),
+        ("Any idea how many kites there are in sky.png?", "image_question_answering"),
+        ("The crane in sky.png has to go.", "image_inpainting"),
+        ("The shelves in shed.png, with bounding boxes.", "select_bbox"),
+        ("Something similar to sky.png, but not the same.", "image_to_image"),
+        ('Which city is this about? "We spent a week in Rome."', "extract_location"),
+        ('Who is mentioned? "Ada met Grace in Rome."', "named_entity_recognition"),
+    ],
+)
+def test_a_file_or_text_that_is_named_without_an_order_implies_what_is_wanted(words, tool):
+    (part,) = planned(words)
+    assert part.candidates[0].path[-1] == tool
+
+
+@pytest.mark.parametrize("words", ["A kite is in sky.png.", "sky.png is mine.", 'He said "hello".'])
+def test_a_statement_about_a_file_implies_nothing(words):
+    assert planned(words) == ()
 
 
 def test_one_part_that_no_tool_does_leaves_the_others():

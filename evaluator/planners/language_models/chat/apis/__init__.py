@@ -14,12 +14,14 @@ from urllib.parse import urlsplit
 from evaluator.planners.language_models.chat.apis.base import Api
 from evaluator.planners.language_models.chat.apis.completions import ChatCompletions
 from evaluator.planners.language_models.chat.apis.messages import Messages
+from evaluator.planners.language_models.chat.apis.planner_endpoint import PlannerEndpoint
 from evaluator.planners.language_models.chat.apis.responses import Responses
 
 ApiName = Literal["auto", "chat", "responses", "messages"]
 APIS: Mapping[str, Api] = {api.name: api for api in (ChatCompletions(), Responses(), Messages())}
+PLANNER_ENDPOINT: Api = PlannerEndpoint()
 
-__all__ = ["APIS", "Api", "ApiName", "address_of", "api_of"]
+__all__ = ["APIS", "PLANNER_ENDPOINT", "Api", "ApiName", "address_of", "api_of"]
 
 
 def api_of(*, name: ApiName, url: str) -> Api:

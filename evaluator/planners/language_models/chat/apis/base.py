@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.language_model import GenerateCall, ToolCall, Usage
+from evaluator.core.language_model import Ability, GenerateCall, ToolCall, Usage
 from evaluator.network.transient import error_in
 
 _MOST_TOKENS = 2**31
+CHAT_ABILITIES = frozenset({Ability.GENERATE, Ability.CALL_TOOLS})
 _TEXT_PARTS = ("text", "output_text")
 
 
@@ -62,7 +63,12 @@ class Api(Protocol):
 
     @property
     def name(self) -> str:
-        """`chat`, `responses` or `messages`."""
+        """`chat`, `responses`, `messages` or `planner/1`."""
+        ...
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """Those of its models."""
         ...
 
     @property

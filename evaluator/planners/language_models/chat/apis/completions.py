@@ -5,6 +5,7 @@ from typing import Any
 
 from evaluator.core.language_model import GenerateCall, ToolCall
 from evaluator.planners.language_models.chat.apis.base import (
+    CHAT_ABILITIES,
     NoAnswerError,
     Options,
     ServiceAnswer,
@@ -31,6 +32,7 @@ class ChatCompletions:
     path = "/chat/completions"
     root = ""
     limit = "max_tokens"
+    abilities = CHAT_ABILITIES
 
     def headers(self, key: str) -> Mapping[str, str]:
         return {"Authorization": f"Bearer {key}"} if key else {}

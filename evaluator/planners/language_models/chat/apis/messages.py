@@ -6,6 +6,7 @@ from typing import Any
 
 from evaluator.core.language_model import GenerateCall, ToolCall
 from evaluator.planners.language_models.chat.apis.base import (
+    CHAT_ABILITIES,
     NoAnswerError,
     Options,
     ServiceAnswer,
@@ -30,6 +31,7 @@ class Messages:
     path = "/messages"
     root = "/v1"
     limit = "max_tokens"
+    abilities = CHAT_ABILITIES
 
     def headers(self, key: str) -> Mapping[str, str]:
         return {"anthropic-version": VERSION, **({"x-api-key": key} if key else {})}
