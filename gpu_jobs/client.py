@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from evaluator.core.records import ResultRecord
 from evaluator.core.values import Artefact
+from evaluator.network.authorities import bundled_authorities
 from evaluator.network.transient import (
     Backoff,
     TransientError,
@@ -177,7 +178,7 @@ class ApiClient:
             timeout=httpx.Timeout(30.0, connect=5.0),
             transport=transport,
             # Proxies of the environment are ignored; a private authority (SSL_CERT_FILE) is not.
-            verify=httpx.create_ssl_context(),
+            verify=bundled_authorities(),
             trust_env=False,
         )
 

@@ -19,6 +19,7 @@ from evaluator.core import canonical_json
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.values import Artefact
 from evaluator.execution.engine.store import Store
+from evaluator.network.authorities import bundled_authorities
 from evaluator.network.transient import (
     Backoff,
     TransientError,
@@ -109,7 +110,7 @@ class DirectUploads:
             httpx.Client(
                 timeout=httpx.Timeout(60.0, connect=5.0),
                 transport=self._transport,
-                verify=httpx.create_ssl_context(),
+                verify=bundled_authorities(),
                 trust_env=False,
             ) as http,
             ThreadPoolExecutor(_THREADS, thread_name_prefix="upload") as pool,

@@ -21,6 +21,7 @@ from urllib.request import getproxies, proxy_bypass
 import httpcore
 import httpx
 
+from evaluator.network.authorities import bundled_authorities, system_authorities
 from evaluator.network.bounded_answers import UNCOMPRESSED
 from evaluator.network.egress_policy import EgressPolicy, egress_policy
 from evaluator.network.guarded_connections import (
@@ -218,9 +219,10 @@ class _Transport(httpx.HTTPTransport):
     """
 
     def __init__(self, *, allow_private: bool, policy: EgressPolicy) -> None:
-        super().__init__(trust_env=False)
+        context = system_authorities()
+        super().__init__(verify=context, trust_env=False)
         self._pool = httpcore.ConnectionPool(
-            ssl_context=ssl.create_default_context(),
+            ssl_context=context,
             network_backend=CheckedBackend(allow_private=allow_private, policy=policy),
             max_connections=64,
             keepalive_expiry=10,
@@ -231,7 +233,7 @@ class _OperatorTransport(httpx.HTTPTransport):
     """httpx's transport, including proxies, over connections that end at the call's deadline."""
 
     def __init__(self, *, proxy: str | None) -> None:
-        super().__init__(proxy=proxy)
+        super().__init__(verify=bundled_authorities(), proxy=proxy)
         direct = EgressPolicy(ports=egress_policy().ports)
         self._pool._network_backend = CheckedBackend(allow_private=True, policy=direct)
 
@@ -240,7 +242,7 @@ class _AsyncTransport(httpx.AsyncHTTPTransport):
     """Asynchronous `_Transport`."""
 
     def __init__(self, *, allow_private: bool, connections: int, policy: EgressPolicy) -> None:
-        context = ssl.create_default_context()
+        context = system_authorities()
         super().__init__(verify=context, trust_env=False)
         backend = AsyncCheckedBackend(allow_private=allow_private, policy=policy)
         self._pool = ConnectionLanes(ssl_context=context, backend=backend, count=connections)
