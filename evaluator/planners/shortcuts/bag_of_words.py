@@ -8,6 +8,7 @@ these words and the numbers fill the slots in their order.
 import base64
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,9 +72,12 @@ class Regressions:
         if len(names) > _MOST_WORDS:
             names = sorted(sorted(names, key=lambda name: (-counts[name], name))[:_MOST_WORDS])
         features = {name: place for place, name in enumerate(names)}
-        found = [sorted({features[name] for name in row if name in features}) for row in rows]
+        rows_of = _Rows(
+            [sorted({features[name] for name in row if name in features}) for row in rows], count=len(names)
+        )
         weights = np.zeros((len(names) + 1, labels.shape[1]), dtype=np.float32)
-        first, second = np.zeros_like(weights), np.zeros_like(weights)
+        first, second, part = np.zeros_like(weights), np.zeros_like(weights), np.zeros_like(weights)
+        change = np.zeros(weights.shape)
         step = 0
         rng = np.random.default_rng(0)
         batches = -(-len(rows) // _BATCH)
@@ -81,17 +85,22 @@ class Regressions:
             order = rng.permutation(len(rows))
             for start in range(0, len(rows), _BATCH):
                 chosen = order[start : start + _BATCH]
-                inputs = np.zeros((len(chosen), len(weights)), dtype=np.float32)
-                inputs[:, -1] = 1
-                for place, row in enumerate(chosen):
-                    inputs[place, found[row]] = 1
-                chances = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
-                slope = inputs.T @ (chances - labels[chosen]) / len(chosen) + _DECAY * weights
+                with rows_of.dense(chosen) as inputs:
+                    chances = 1 / (1 + np.exp(-np.clip(inputs @ weights, -30, 30)))
+                    slope = inputs.T @ (chances - labels[chosen])
+                # In place: new arrays would take a third of the time.
+                slope /= len(chosen)
+                slope += np.multiply(weights, _DECAY, out=part)
                 step += 1
-                first = 0.9 * first + 0.1 * slope
-                second = 0.999 * second + 0.001 * slope * slope
+                first *= 0.9
+                first += np.multiply(slope, 0.1, out=part)
+                second *= 0.999
+                second += np.multiply(np.multiply(slope, 0.001, out=part), slope, out=part)
                 rate = _RATE * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-                weights = weights - (rate * first / (np.sqrt(second) + 1e-8)).astype(np.float32)
+                np.add(np.sqrt(second, out=part), 1e-8, out=part)
+                np.divide(np.multiply(first, rate, out=change), part, out=change)
+                np.copyto(part, change, casting="same_kind")
+                weights -= part
         # Rounded, so that the last bits of a processor's sums do not matter.
         return cls(features=features, weights=np.round(weights, 3))
 
@@ -105,6 +114,28 @@ class Regressions:
         """The inverse of `to_json`."""
         weights = np.frombuffer(base64.b64decode(value["weights"]), dtype="<f4").reshape(value["shape"])
         return cls(features={name: place for place, name in enumerate(value["features"])}, weights=weights)
+
+
+class _Rows:
+    """Sparse binary features of examples, of which a batch at a time is dense."""
+
+    def __init__(self, rows: Sequence[Sequence[int]], *, count: int) -> None:
+        self._features = np.asarray([feature for row in rows for feature in row], dtype=np.intp)
+        self._sizes = np.asarray([len(row) for row in rows], dtype=np.intp)
+        self._starts = np.cumsum(self._sizes) - self._sizes
+        self._inputs = np.zeros((min(_BATCH, len(rows)), count + 1), dtype=np.float32)
+        self._inputs[:, -1] = 1
+
+    @contextmanager
+    def dense(self, chosen: NDArray[np.intp]) -> Iterator[Weights]:
+        """The features of these examples, shape (examples, features + 1), with the constant last."""
+        sizes = self._sizes[chosen]
+        before = np.cumsum(sizes) - sizes
+        features = self._features[np.repeat(self._starts[chosen] - before, sizes) + np.arange(sizes.sum())]
+        places = np.repeat(np.arange(len(chosen)), sizes)
+        self._inputs[places, features] = 1
+        yield self._inputs[: len(chosen)]
+        self._inputs[places, features] = 0
 
 
 class BagOfWords:
