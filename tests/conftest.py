@@ -21,6 +21,8 @@ from django.db import connection
 from django.test import TransactionTestCase
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from pytest_django import DjangoDbBlocker
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
@@ -31,6 +33,8 @@ _FULL_MODULE = re.compile(r"^pytestmark = .*\bpytest\.mark\.full\b", re.MULTILIN
 _TESTS = Path(__file__).parent
 _REAL_PROCESSES = ("end_to_end", "hostile", "browser", "crash", "load", "scale")
 """Folders of tests with real sites, workers and browsers, the longest first."""
+_TOGETHER = (*_REAL_PROCESSES, "k8s")
+"""And folders whose tests share what takes long to make. All of them come first, since each is run by one process."""
 
 _KEPT = frozenset({"auth_permission", "django_content_type"})
 """Tables that migrations fill."""
@@ -43,6 +47,9 @@ hypothesis_settings.register_profile(
     "shared", derandomize=True, database=None, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 hypothesis_settings.load_profile("shared")
+# Nor constants of the modules that happen to be loaded: which these are depends on the tests before, and each process
+# would parse all of them.
+providers._get_local_constants = Constants
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -87,12 +94,13 @@ def full(request: pytest.FixtureRequest) -> bool:
 
 
 class _ByFile(LoadScopeScheduling):
-    """A process runs whole files. One runs all tests with real processes: two of those at a time would starve each
-    other."""
+    """A process runs whole files, and folders that belong together. One runs all tests with real processes, two of
+    which at a time would starve each other."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = Path(nodeid.partition("::")[0])
-        return "real processes" if path.parts[1] in _REAL_PROCESSES else str(path)
+        folder = path.parts[1]
+        return "real processes" if folder in _REAL_PROCESSES else folder if folder in _TOGETHER else str(path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> LoadScopeScheduling:
@@ -143,7 +151,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _place(item: pytest.Item) -> int:
     folder = item.path.relative_to(_TESTS).parts[0]
-    return _REAL_PROCESSES.index(folder) if folder in _REAL_PROCESSES else len(_REAL_PROCESSES)
+    return _TOGETHER.index(folder) if folder in _TOGETHER else len(_TOGETHER)
 
 
 @pytest.fixture(scope="session")

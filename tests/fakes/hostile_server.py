@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 
 from tests.fakes.serving import accepting, request_of
 
@@ -48,8 +49,9 @@ def answers(*, body: bytes, status: str = "200 OK", **headers: str) -> Answer:
     return lambda connection: connection.sendall(head + body)
 
 
+@cache
 def gzip_bomb() -> Answer:
-    """A kilobyte or so that is compressed twice."""
+    """A kilobyte or so that is compressed twice; made once, which takes a second."""
     inner = gzip.compress(b" " * BOMB_BYTES, compresslevel=9)
     return answers(body=gzip.compress(inner, compresslevel=9), Content_Encoding="gzip, gzip")
 

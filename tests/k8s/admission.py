@@ -12,8 +12,9 @@ from kubernetes_validate import utils
 
 Json = dict[str, Any]
 VERSIONS = ("1.34", "1.35", "1.36", "1.37")
-# The schemas are read once and not for every object.
+# The schemas are read once and not for every object, and so are the names of their folders.
 utils.schema_contents = cache(utils.schema_contents)
+utils.all_versions = cache(utils.all_versions)
 _CRDS = Path(__file__).with_name("crds.yaml")
 
 

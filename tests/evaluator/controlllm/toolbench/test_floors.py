@@ -41,6 +41,9 @@ class Makes:
 def se(suite, planner):
     """The mean SE of a planner by the rules alone."""
     keys = [task.key for task in suite.tasks if task.goal is not None]
+    if suite.slug == "tool2k":
+        # A quarter of them has a standard error below two points.
+        keys = keys[::4]
     records = JudgementEvaluator(suite=suite, judge=ToolJudge()).run(planner=planner, tasks=keys)
     metrics = summarise(suite=suite, results=[TaskScore.of(record) for record in records])["metrics"]
     return metrics["SE"]["mean"]
@@ -94,9 +97,9 @@ CALLS = (
 )
 
 
-def some_of(choices, *, suite, full):
-    """All choices in full runs and on the small suite, else two."""
-    return choices if full or suite.slug == "tool100" else choices[:2]
+def some_of(choices, *, full):
+    """All choices in full runs, else two."""
+    return choices if full else choices[:2]
 
 
 def test_the_whole_request_as_a_question_about_every_file_earns_at_most_a_tenth(released):
@@ -104,7 +107,7 @@ def test_the_whole_request_as_a_question_about_every_file_earns_at_most_a_tenth(
 
 
 def test_one_question_about_every_file_earns_at_most_a_tenth(released, *, full):
-    for question in some_of(QUESTIONS, suite=released, full=full):
+    for question in some_of(QUESTIONS, full=full):
         assert se(released, Makes(released, asks(question))) <= 0.10, question
 
 
@@ -114,12 +117,12 @@ def test_the_right_tools_with_the_whole_request_as_every_text_earn_at_most_a_qua
 
 def test_the_right_tools_with_a_constant_text_earn_at_most_a_quarter(released, *, full):
     """Of the requests, .19 on Tool100 and .16 on Tool2K need no text."""
-    for text in some_of(CONSTANTS, suite=released, full=full):
+    for text in some_of(CONSTANTS, full=full):
         assert se(released, Makes(released, with_literals(text))) <= 0.25, text
 
 
 def test_one_call_for_every_request_earns_at_most_a_tenth(released, *, full):
-    for tool, inputs in some_of(CALLS, suite=released, full=full):
+    for tool, inputs in some_of(CALLS, full=full):
         assert se(released, Makes(released, calls(tool, inputs))) <= 0.10, tool
 
 

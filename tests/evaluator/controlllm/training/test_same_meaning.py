@@ -5,6 +5,7 @@ import random
 import shutil
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import get_args
 
@@ -17,6 +18,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, MPNetConfig, MPNetModel
 
 from evaluator.controlllm.toolbench.meaning.verdict import Verdict
+from evaluator.controlllm.training.same_meaning import training
 from evaluator.controlllm.training.same_meaning.export import rows_in_int8, write_onnx
 from evaluator.controlllm.training.same_meaning.generated import TextPair, generated_pairs, plural
 from evaluator.controlllm.training.same_meaning.measuring import (
@@ -33,6 +35,7 @@ from evaluator.controlllm.training.same_meaning.natural import Part, drawn_pairs
 from evaluator.controlllm.training.same_meaning.training import (
     Order,
     PairNetwork,
+    PairObjective,
     Teacher,
     network_from,
     padded,
@@ -168,7 +171,9 @@ def large_base(base, tmp_path_factory):
     return folder
 
 
-def test_a_small_network_learns_the_probabilities_of_a_large_one(base, large_base, tmp_path):
+def test_a_small_network_learns_the_probabilities_of_a_large_one(base, large_base, tmp_path, monkeypatch):
+    # A quarter of the pairs of a step: this teacher says the same about all of them.
+    monkeypatch.setattr(training, "PairObjective", partial(PairObjective, batch=16))
     teacher = train(Order(base=large_base, out=tmp_path / "teacher", steps=1))
     tokenizer = open_tokenizer(teacher)
     pair = TextPair(kind="question", request="", wanted="what is the red dog", given="is the cat red", same=True)

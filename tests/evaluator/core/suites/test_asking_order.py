@@ -20,7 +20,8 @@ from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.openagi.season.suite import season_suite
 from tests.rings import usual
 
-PAST, NEW = 25, 5
+PAST, NEW = 8, 2
+"""Seasons. The order of the suite is read off three of them. A full run has three times as many."""
 SUITES = ("openagi", "openagi-season", "toolmini", "toolmini-abstain")
 
 Seen = Sequence[tuple[int, str, tuple[str, ...]]]
@@ -61,10 +62,13 @@ def accuracy(*, past: Sequence[Seen], new: Sequence[Seen], feature: Callable[[in
 
 
 @pytest.mark.parametrize("slug", usual(SUITES, of=("openagi", "toolmini-abstain")))
-def test_place_and_name_of_a_hidden_request_predict_its_plan_no_better_than_the_most_frequent_plan(slug, monkeypatch):
+def test_place_and_name_of_a_hidden_request_predict_its_plan_no_better_than_the_most_frequent_plan(
+    slug, monkeypatch, full
+):
     suite = built(slug, monkeypatch)
-    past = [seen(suite, season=number) for number in range(PAST)]
-    new = [seen(suite, season=number) for number in range(PAST, PAST + NEW)]
+    count = 3 if full else 1
+    past = [seen(suite, season=number) for number in range(count * PAST)]
+    new = [seen(suite, season=number) for number in range(count * PAST, count * (PAST + NEW))]
     tools = [row[2] for season in new for row in season]
     base = Counter(tools).most_common(1)[0][1] / len(tools)
     margin = 3 * math.sqrt(base * (1 - base) / len(tools))

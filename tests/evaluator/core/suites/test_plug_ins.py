@@ -127,11 +127,15 @@ class TestClashes:
         assert sentence.startswith("broken 1.0")
         assert why in sentence
         assert "toolmini" in suite_names()
-        done = CliRunner().invoke(app, ["suites", "list"])
-        assert done.exit_code == 0
-        assert why in done.stderr
         with pytest.raises(LookupError, match=r"broken 1\.0"):
             suite_of("broken")
+
+    def test_the_list_of_suites_says_which_package_cannot_be_used_and_shows_the_others(self, tmp_path, monkeypatch):
+        install(tmp_path, monkeypatch=monkeypatch, name="broken", module="broken_suite", code="SUITES = ['sums']\n")
+        done = CliRunner().invoke(app, ["suites", "list"])
+        assert done.exit_code == 0
+        assert "has no tuple SUITES of evaluator.core.suites.registry.Entry" in done.stderr
+        assert "toolmini" in done.stdout
 
 
 class TestTemplate:

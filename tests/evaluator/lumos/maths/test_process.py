@@ -89,11 +89,14 @@ def test_results_are_python_literals_for_programs(tools, text, python):
 
 
 @pytest.mark.timeout(180)
-def test_hostile_arguments_come_to_an_end():
-    """A few of them have a value; without bounds and the deadline, others would run for hours."""
-    values, tools = 0, ToolProcess(dataclasses.replace(process._LIMITS, wall_seconds=2))
+def test_hostile_arguments_come_to_an_end(full):
+    """A few of them have a value; without bounds and the deadline, others would run for hours.
+
+    Each that takes too long costs a new process. A full run tries all, others every third of each kind.
+    """
+    values, tools = 0, ToolProcess(dataclasses.replace(process._LIMITS, wall_seconds=0.5))
     recorded = {name: value.text for name, value in VALUES.items()}
-    for tool, arguments in HOSTILE:
+    for tool, arguments in HOSTILE if full else HOSTILE[::3]:
         outcome = tools.run(tool=tool, arguments=arguments, values=recorded, outputs=1)
         if isinstance(outcome, Made):
             values += 1
@@ -101,4 +104,4 @@ def test_hostile_arguments_come_to_an_end():
         else:
             assert len(outcome.message) > 10, arguments[:60]
     tools.close()
-    assert values > 10
+    assert values > (10 if full else 3)

@@ -1,7 +1,13 @@
 """Holding a conversation by hand: requests of real suites, and answers that the test gives."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
 
+import jsonschema
+
+from evaluator.core import canonical_json
 from evaluator.core.language_model import Call, Completion
 from evaluator.core.planner import PlannerRequest, request_for
 from evaluator.core.plans.checks import check_plan
@@ -14,6 +20,17 @@ NOISY_QUESTION = ("openagi", "150")
 """Given low-resolutioned noisy blurry image and clozed English query, ... answer the question in German"""
 REMOVE_KEYBOARD = ("toolmini", "image_editing/5")
 """Remove the keyboard from station_000.png, please."""
+
+
+def validate(value: object, schema: Mapping[str, Any]) -> None:
+    """Raises `jsonschema.ValidationError` for a value that a schema refuses; the schema is checked once."""
+    _validator(canonical_json.dumps(schema)).validate(value)
+
+
+@cache
+def _validator(schema: str) -> jsonschema.Draft202012Validator:
+    jsonschema.Draft202012Validator.check_schema(json.loads(schema))
+    return jsonschema.Draft202012Validator(json.loads(schema))
 
 
 def request_of(suite: str, key: str) -> PlannerRequest:

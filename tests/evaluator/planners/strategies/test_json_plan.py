@@ -11,7 +11,7 @@ from evaluator.core.suites.registry import suite_of
 from evaluator.planners.strategies.json_plan import JsonPlan, plan_schema
 from evaluator.scoring.metrics.plan_equality import is_same_plan
 from tests.evaluator.controlllm.baselines.test_hugginggpt import TASKS
-from tests.evaluator.planners.strategies.conversing import REMOVE_KEYBOARD, held, is_solved, read, request_of
+from tests.evaluator.planners.strategies.conversing import REMOVE_KEYBOARD, held, is_solved, read, request_of, validate
 
 
 def written(plan):
@@ -38,7 +38,7 @@ def test_gold_plans_keep_to_the_schema_and_are_read_as_they_are(slug):
     for task in suite.tasks[::7]:
         request = request_of(slug, task.key)
         plan = written(task.gold)
-        jsonschema.validate(plan, plan_schema(request.tools))
+        validate(plan, plan_schema(request.tools))
         draft, (call,) = held(JsonPlan(), request, [json.dumps(plan)])
         assert call.schema == plan_schema(request.tools)
         parsed, problems = read(draft, slug, task.key)
@@ -65,9 +65,9 @@ def invalid(**change):
 )
 def test_the_schema_refuses_other_tools_arguments_and_keys(plan):
     schema = plan_schema(request_of(*REMOVE_KEYBOARD).tools)
-    jsonschema.validate(invalid(), schema)
+    validate(invalid(), schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(plan, schema)
+        validate(plan, schema)
 
 
 def closed(schema):
@@ -109,7 +109,7 @@ def test_what_is_no_plan_is_unreadable(text):
 def test_a_list_of_tasks_in_the_object_of_its_schema_is_the_bare_list():
     request = request_of(*REMOVE_KEYBOARD)
     tasks = {"tasks": TASKS}
-    jsonschema.validate({"tasks": [{**task, "dep": task["dep"]} for task in TASKS]}, tasks_schema(request.tools))
+    validate({"tasks": [{**task, "dep": task["dep"]} for task in TASKS]}, tasks_schema(request.tools))
     draft, (call,) = held(HuggingGPT(), request, [json.dumps(tasks, indent=1)])
     assert call.schema == tasks_schema(request.tools)
     assert is_solved(draft, REMOVE_KEYBOARD[1])

@@ -4,7 +4,6 @@ import json
 import random
 import re
 
-import jsonschema
 import pytest
 
 from evaluator.core.language_model import Ability, Completion, ToolCall
@@ -21,7 +20,14 @@ from evaluator.planners.strategies.native_tools import Definitions, NativeTools
 from evaluator.replies.read import read_plan
 from evaluator.scoring.metrics.plan_equality import is_same_plan
 from gpu_jobs.model_server.client import RemoteModel
-from tests.evaluator.planners.strategies.conversing import REMOVE_KEYBOARD, held_with, is_solved, read, request_of
+from tests.evaluator.planners.strategies.conversing import (
+    REMOVE_KEYBOARD,
+    held_with,
+    is_solved,
+    read,
+    request_of,
+    validate,
+)
 from tests.evaluator.planners.strategies.native import calls_of
 
 ANSWERS_THAT_OTHER_STEPS_TAKE = {
@@ -45,7 +51,7 @@ def gold_model(suite):
         schemas = {tool.name: tool.parameters for tool in call.tools}
         calls = calls_of(task.gold, tools=tools, rng=rng)
         for each in calls:
-            jsonschema.validate(json.loads(each.arguments), schemas[each.name])
+            validate(json.loads(each.arguments), schemas[each.name])
         return Completion(text="", calls=calls)
 
     return ScriptedModel(script)

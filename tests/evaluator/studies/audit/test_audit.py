@@ -23,6 +23,8 @@ from evaluator.studies.audit.published import audited_suites, outdated
 from evaluator.studies.audit.registry import flaws
 
 SUITE = "toolmini"
+FEW = 8
+"""Tasks, where a planner solves all or none."""
 
 
 @pytest.fixture(scope="module")
@@ -42,8 +44,11 @@ def test_no_attack_earns_more_than_the_best_floor_of_its_knowledge(found):
     assert found.passes
 
 
-def test_an_audit_is_deterministic(found):
-    assert measuring.audit(suite=suite_of(SUITE), setting=Setting(), is_quick=True) == found
+def test_an_audit_is_deterministic():
+    first, second = (
+        measuring.audit(suite=suite_of(SUITE), setting=Setting(), is_quick=True, most_tasks=FEW) for _ in range(2)
+    )
+    assert first == second
 
 
 def test_every_class_has_attacks_and_names_what_it_asks(found):
@@ -82,7 +87,7 @@ def test_a_network_that_accepts_every_text_is_found(monkeypatch):
 
 def audit_with(*own: Flaw, monkeypatch: pytest.MonkeyPatch) -> Audit:
     monkeypatch.setattr(measuring, "flaws", lambda: own)
-    return measuring.audit(suite=suite_of(SUITE), setting=Setting(), is_quick=True)
+    return measuring.audit(suite=suite_of(SUITE), setting=Setting(), is_quick=True, most_tasks=FEW)
 
 
 def flaw(*attacks: Attack) -> Flaw:

@@ -17,18 +17,24 @@ from evaluator.studies.audit.registry import flaws
 SUITE = "toolmini"
 
 
-def points_of(name: str, *, monkeypatch: pytest.MonkeyPatch, most_tasks: int = 60) -> dict[str, float]:
-    monkeypatch.setattr(measuring, "flaws", lambda: tuple(flaw for flaw in flaws() if flaw.name == name))
+def points_of(
+    name: str, *, monkeypatch: pytest.MonkeyPatch, most_tasks: int = 60, attack: str = ""
+) -> dict[str, float]:
+    """The points of the attacks of a class, or of one of them."""
+    flaw = next(flaw for flaw in flaws() if flaw.name == name)
+    chosen = tuple(each for each in flaw.attacks if attack in ("", each.name))
+    monkeypatch.setattr(measuring, "flaws", lambda: (replace(flaw, attacks=chosen),))
     monkeypatch.setattr(measuring, "_knowledge", lambda _: (measuring.Knowledge.REQUEST,))
     found = measuring.audit(suite=suite_of(SUITE), setting=Setting(), is_quick=True, most_tasks=most_tasks)
     return {attack.name: attack.points for flaw in found.flaws for attack in flaw.attacks}
 
 
 def test_means_of_small_groups_would_tell_which_guesses_are_right(monkeypatch):
-    shown = points_of("practice", monkeypatch=monkeypatch, most_tasks=120)
+    attack = "figures of 4 evaluations"
+    shown = points_of("practice", monkeypatch=monkeypatch, most_tasks=120, attack=attack)
     monkeypatch.setattr(measuring, "LEAST_SHOWN", 1)
-    leaked = points_of("practice", monkeypatch=monkeypatch, most_tasks=120)
-    assert leaked["figures of 4 evaluations"] > 4 > 2 >= shown["figures of 4 evaluations"]
+    leaked = points_of("practice", monkeypatch=monkeypatch, most_tasks=120, attack=attack)
+    assert leaked[attack] > 4 > 2 >= shown[attack]
 
 
 def test_figures_are_the_means_of_all_tasks_and_of_large_groups():

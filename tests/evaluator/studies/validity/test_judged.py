@@ -67,7 +67,7 @@ def test_gold_is_above_every_damage_by_a_judge_that_sees_it():
 
 @pytest.mark.parametrize("indicator", ["SE", "IR", "CR", "HR"])
 def test_a_judge_that_is_blind_in_an_indicator_fails_for_the_damage_that_must_worsen_it(indicator):
-    report = measure_judged(suite=SUITE, evaluate=judged_by(blind_to(indicator)), tasks=KEYS)
+    report = measure_judged(suite=SUITE, evaluate=judged_by(blind_to(indicator)), tasks=KEYS[::2])
     expected = {damage.name for damage in DAMAGES if damage.indicator == indicator}
     assert set(report.failures) == expected
     assert expected

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from evaluator.client.verify.checking import Order, check
 from evaluator.client.verify.fetching import MissingError
@@ -65,10 +66,14 @@ def verdict(fetcher: Recorder | Answers) -> Report:
     return report
 
 
-@pytest.fixture
-def answers(settings, tmp_path) -> dict[str, bytes]:
+@pytest.fixture(scope="module")
+def answers(module_rows, tmp_path_factory) -> dict[str, bytes]:
     """All answers about a board from which a row and the name of a deleted user were withdrawn."""
-    settings.STORE_DIR = tmp_path / "store"
+    with override_settings(STORE_DIR=tmp_path_factory.mktemp("answers") / "store"):
+        return answers_about_a_board()
+
+
+def answers_about_a_board() -> dict[str, bytes]:
     suite = make_suite()
     for owner in ("ada", "bea"):
         published(suite=suite, owner=owner, tasks=TASKS, samples=1)

@@ -1,8 +1,9 @@
 """Rows and records as the site meets them: the real suite, evaluations with results, artefacts in the real store."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from evaluator.core import canonical_json
 from evaluator.core.plans.model import Problem
 from evaluator.core.records import ArtefactReference, Outcome, PlannerCall, Reason, ResultRecord, SampleResult, StepRun
 from evaluator.core.suites.registry import suite_of
-from evaluator.core.values import Artefact, MediaType, Value, array_to_image, encode
+from evaluator.core.values import Artefact, MediaType, array_to_image, encode
 from evaluator.execution.engine.store import Store
 from evaluator.scoring.metrics.aggregate import indicators_of_samples, scores_of_samples
 from evaluator.scoring.readability import keys_of
@@ -100,20 +101,27 @@ def make_results(
     evaluation: Evaluation, *, samples: int = 2, faults: bool = True, upto: int = 185, call: PlannerCall = _CALL
 ) -> None:
     """A result for each task: 30 run (a few with faults if asked for), the others `not_run`."""
+    made, records = [], []
     for task in Task.objects.filter(suite=evaluation.suite).order_by("position")[:upto]:
         if task.metric == "ViT" or (
             task.attributes["base"] == "image_classification" and task.attributes["language"] == "en"
         ):
             fault = _fault(task) if faults else None
-            make_result(evaluation=evaluation, task=task, fault=fault, samples=samples, call=call)
+            records.append(make_record(task=task, split=evaluation.split, fault=fault, samples=samples, call=call))
+            made.append(TaskResult(evaluation=evaluation, task=task, **_columns(records[-1])))
         else:
-            TaskResult.objects.create(
-                evaluation=evaluation,
-                task=task,
-                outcome=Outcome.NOT_RUN,
-                reason=Reason.NO_EXPERT,
-                reason_text="The profile lilliput has no expert for a tool that this task needs.",
+            made.append(
+                TaskResult(
+                    evaluation=evaluation,
+                    task=task,
+                    outcome=Outcome.NOT_RUN,
+                    reason=Reason.NO_EXPERT,
+                    reason_text="The profile lilliput has no expert for a tool that this task needs.",
+                )
             )
+    run = [result for result in made if result.outcome != Outcome.NOT_RUN]
+    _add_causes_and_records(run, records=records, evaluation=evaluation)
+    TaskResult.objects.bulk_create(made)
 
 
 def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskResult:
@@ -123,16 +131,32 @@ def make_result(*, evaluation: Evaluation, task: Task, **options: Any) -> TaskRe
 
 def keep_result(record: ResultRecord, *, evaluation: Evaluation, task: Task | None = None) -> TaskResult:
     """A record as intake keeps it."""
-    data = canonical_json.dumps(record.model_dump(mode="json")).encode()
-    return TaskResult.objects.create(
-        evaluation=evaluation, task=task or Task.objects.get(suite=evaluation.suite, key=record.task),
-        outcome=record.outcome, reason=record.reason or "", reason_text=record.reason_text, score=record.score,
-        sample_scores=list(scores_of_samples(record)), indicators=record.indicators,
-        sample_indicators=indicators_of_samples(record), seconds=0.35, plan_summary=plan_summary(record),
-        record_digest=server_store(split=evaluation.split).put(Artefact(data=data, media_type=MediaType.TEXT)),
-        episodes=episodes_of(record), causes=find_causes_of(evaluation=evaluation, records=[record])[0],
-        reading=list(keys_of(record.tolerated)),
-    )  # fmt: skip
+    task = task or Task.objects.get(suite=evaluation.suite, key=record.task)
+    result = TaskResult(evaluation=evaluation, task=task, **_columns(record))
+    _add_causes_and_records([result], records=[record], evaluation=evaluation)
+    result.save(force_insert=True)
+    return result
+
+
+def _columns(record: ResultRecord) -> dict[str, Any]:
+    return {
+        "outcome": record.outcome, "reason": record.reason or "", "reason_text": record.reason_text,
+        "score": record.score, "sample_scores": list(scores_of_samples(record)), "indicators": record.indicators,
+        "sample_indicators": indicators_of_samples(record), "seconds": 0.35, "plan_summary": plan_summary(record),
+        "episodes": episodes_of(record), "reading": list(keys_of(record.tolerated)),
+    }  # fmt: skip
+
+
+def _add_causes_and_records(
+    results: Sequence[TaskResult], *, records: Sequence[ResultRecord], evaluation: Evaluation
+) -> None:
+    """Complete unsaved results, and put their records into the store."""
+    texts = (canonical_json.dumps(record.model_dump(mode="json")) for record in records)
+    artefacts = [Artefact(data=text.encode(), media_type=MediaType.TEXT) for text in texts]
+    digests = server_store(split=evaluation.split).put_all(artefacts)
+    causes = find_causes_of(evaluation=evaluation, records=records)
+    for result, digest, own in zip(results, digests, causes, strict=True):
+        result.record_digest, result.causes = digest, own
 
 
 def make_record(
@@ -197,12 +221,12 @@ def _fault(task: Task) -> Reason | None:
 def _samples(*, task: Task, count: int, store: Store) -> Iterator[SampleResult]:
     expects_text = task.attributes["base"] != "restoration"
     for index in range(count):
-        given = _keep(_picture(seed=index, noise=0.4), store)
+        given = _keep(_picture(index, 0.4), store)
         values = {"$image": given}
         steps = []
         for number, step in enumerate(task.gold["steps"]):
             is_text = step["tool"] == "Image Classification"
-            output = _keep("a red circle" if is_text else _picture(seed=index, noise=0.1), store)
+            output = _keep(encode("a red circle") if is_text else _picture(index, 0.1), store)
             reference = next(iter(step["outputs"].values()))
             steps.append(
                 StepRun(
@@ -221,24 +245,25 @@ def _samples(*, task: Task, count: int, store: Store) -> Iterator[SampleResult]:
             index=index,
             score=0.9 - 0.1 * index,
             inputs={"image": given},
-            reference=_keep("a red circle" if expects_text else _picture(seed=index, noise=0.0), store),
+            reference=_keep(encode("a red circle") if expects_text else _picture(index, 0.0), store),
             answer=values[task.gold["answers"][0]],
             steps=steps,
         )
 
 
-def _picture(*, seed: int, noise: float) -> Value:
+@cache
+def _picture(seed: int, noise: float) -> Artefact:
+    """A picture as PNG, drawn once in a process."""
     generator = np.random.default_rng(seed)
     array = np.full((64, 64, 3), 0.85, dtype=np.float32)
     rows, columns = np.mgrid[0:64, 0:64]
     for _ in range(3):
         y, x, radius = generator.integers(12, 52), generator.integers(12, 52), generator.integers(6, 14)
         array[(rows - y) ** 2 + (columns - x) ** 2 < radius**2] = generator.random(3)
-    return array_to_image(array + noise * generator.standard_normal(array.shape).astype(np.float32))
+    return encode(array_to_image(array + noise * generator.standard_normal(array.shape).astype(np.float32)))
 
 
-def _keep(value: Value, store: Store) -> ArtefactReference:
-    artefact = encode(value)
+def _keep(artefact: Artefact, store: Store) -> ArtefactReference:
     return ArtefactReference(digest=store.put(artefact), media_type=artefact.media_type)
 
 
