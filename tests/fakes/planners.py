@@ -18,12 +18,12 @@ class ClumsyPlanner:
 
     def __init__(self, *, suite: Suite, mistakes: dict[str, str]) -> None:
         self._suite = suite
-        self._mistakes = mistakes
+        self.mistakes = mistakes
 
     def plan(self, request: PlannerRequest) -> PlannerReply:
         gold = self._suite.task(request.task.id).gold
         assert gold is not None
-        plan = spoiled(plan_to_json(gold), mistake=self._mistakes.get(request.task.id, ""))
+        plan = spoiled(plan_to_json(gold), mistake=self.mistakes.get(request.task.id, ""))
         return PlannerReply(plan=plan, call=PlannerCall(seconds=0.01))
 
 

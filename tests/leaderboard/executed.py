@@ -1,10 +1,15 @@
 """A published evaluation on `toolworld`: real plans, real experts, and what they found."""
 
+from collections.abc import Iterable
+from functools import cache
+
 from evaluator.core.plans.model import plan_to_json
 from evaluator.core.plans_file import GivenPlan, GivenPlans
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.registry import suite_of
+from evaluator.core.values import Artefact
 from evaluator.episodes.base import Setting, episode_of
+from evaluator.execution.engine.store import MemoryStore
 from evaluator.scoring.metrics.aggregate import TaskScore, summarise
 from leaderboard.catalog.models import Suite
 from leaderboard.catalog.services import register_suite
@@ -22,7 +27,20 @@ WRONG_SIZE, COUNT = "image_detection/1", "count_object/0"
 
 
 def records() -> list[ResultRecord]:
-    """Gold plans of a few requests, and two bad ones."""
+    """Gold plans of a few requests, and two bad ones, with what they made in the store of the site."""
+    made, memory = _executed()
+    server_store(split="public").put_all(list(memory.artefacts()))
+    return [record.model_copy(deep=True) for record in made]
+
+
+class _Memory(MemoryStore):
+    def artefacts(self) -> Iterable[Artefact]:
+        return self._objects.values()
+
+
+@cache
+def _executed() -> tuple[list[ResultRecord], _Memory]:
+    """The experts run once in a process."""
     plans = {key: GivenPlan(plan_to_json(SUITE.task(key).gold)) for key in (BOXES, MASK, MOTION, LINES, REMOVAL)}
     name = next(iter(SUITE.task(COUNT).resources))
     detect = {
@@ -49,10 +67,10 @@ def records() -> list[ResultRecord]:
     plans[WRONG_SIZE] = GivenPlan(
         {"steps": [detect | {"inputs": {"image": image}}, crop, highlight], "answers": ["s3.result"]}
     )
-    store = server_store(split="public")
+    store = _Memory()
     setting = Setting(profile="lilliput", samples=2, open_store=lambda: store)
     evaluator = episode_of(SLUG).evaluator(suite=SUITE, setting=setting)
-    return list(evaluator.run(planner=GivenPlans(plans, name="a few"), tasks=list(plans)))
+    return list(evaluator.run(planner=GivenPlans(plans, name="a few"), tasks=list(plans))), store
 
 
 def make_executed_evaluation(*, user: User) -> Evaluation:

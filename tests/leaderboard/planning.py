@@ -1,6 +1,6 @@
 """Evaluations on toolmini by the real judge, through the services and without HTTP."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import pytest
 
@@ -10,6 +10,8 @@ from evaluator.controlllm.toolbench.goals.parts import Action, Asking, Object, S
 from evaluator.controlllm.toolbench.judging import ToolJudge
 from evaluator.controlllm.toolbench.meaning.verdict import Pair, Verdict
 from evaluator.core.planner import Planner
+from evaluator.core.records import ResultRecord
+from evaluator.core.suites.base import Suite as LibrarySuite
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.judgement import JudgementEvaluator
 from evaluator.scoring.arbiters.base import Question, Settled
@@ -68,15 +70,30 @@ def silence_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run_evaluation(evaluation: Evaluation, *, planner: Planner) -> Evaluation:
     """Work off every shard as a worker would, to the published board."""
-    judge = JudgementEvaluator(suite=suite_of(evaluation.suite.slug), judge=ToolJudge())
     sweep()
     while lease := leases.lease(worker="w", evaluation_id=evaluation.pk):
-        records = list(judge.run(planner=planner, tasks=lease.tasks))
+        records = _judged(planner, suite=suite_of(evaluation.suite.slug), tasks=lease.tasks)
         deliver(attempt_id=lease.attempt.pk, records=records, store=server_store(split="public"))
         leases.complete(lease.attempt.pk)
     sweep()
     evaluation.refresh_from_db()
     return evaluation
+
+
+def _judged(planner: Planner, *, suite: LibrarySuite, tasks: Sequence[str]) -> list[ResultRecord]:
+    """The records of these tasks; those of a clumsy planner are made once in a process by each judge."""
+    judge = JudgementEvaluator(suite=suite, judge=ToolJudge())
+    if type(planner) is not ClumsyPlanner:
+        return list(judge.run(planner=planner, tasks=tasks))
+    # What tests let the judge do otherwise.
+    patched = (goal.says, judging.shipped_network, ToolJudge.__call__, ToolJudge.digest)
+    key = (suite.digest, tuple(tasks), tuple(sorted(planner.mistakes.items())), patched)
+    if key not in _KEPT:
+        _KEPT[key] = list(judge.run(planner=planner, tasks=tasks))
+    return [record.model_copy(deep=True) for record in _KEPT[key]]
+
+
+_KEPT: dict[Hashable, list[ResultRecord]] = {}
 
 
 def make_clumsy_evaluation(
