@@ -1,7 +1,8 @@
 """Reliability profiles for tests: rows past the services, with figures computed from made-up records."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from copy import deepcopy
 from typing import Any
 
 from django.utils import timezone
@@ -65,6 +66,10 @@ def _figures(
         rng = random.Random(seed)
         return {key: _record(evaluation, key=key, rng=rng, kept=kept, has_confidence=has_confidence) for key in keys}
 
+    suite = evaluation.suite
+    key = (suite.slug, repr(suite.metrics), tuple(keys), has_confidence, tuple(missing))
+    if key in _KEPT:
+        return deepcopy(_KEPT[key])
     names = [name for name in PERTURBATIONS if Condition(name, 1) not in missing]
     runs = [number for number in range(1, RUNS + 1) if Condition("", number) not in missing]
     found = profile_of(
@@ -72,7 +77,12 @@ def _figures(
         plain_runs=[run(f"plain {number}") for number in runs],
         perturbed={name: run(name, kept=0.4 + 0.09 * number) for number, name in enumerate(names)},
     )
-    return found.to_json()
+    _KEPT[key] = found.to_json()
+    return deepcopy(_KEPT[key])
+
+
+_KEPT: dict[Hashable, dict[str, Any]] = {}
+"""Figures, which are computed once in a process: their intervals take a second."""
 
 
 def _record(evaluation: Evaluation, *, key: str, rng: random.Random, kept: float, has_confidence: bool) -> ResultRecord:
