@@ -241,7 +241,8 @@ class Worker:
         """Wait for a run, with the experts that it probably needs loaded."""
         found = self._client.wait_for_run(seconds=0 if self._ready_for is None else LONGEST_WAIT_SECONDS)
         wanted = found.suite, found.profile
-        if self._ready_for != wanted:
+        # A run that waits already needs some of them only.
+        if self._ready_for != wanted and not found.waits:
             self._ready_for = wanted
             if found.suite:
                 self._runner.get_ready(suite=found.suite, profile=found.profile)

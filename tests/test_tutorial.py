@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.full
 
 TEXT = (ROOT / "docs" / "tutorial.md").read_text()
 CODE = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-COMMANDS = re.findall(r"^    \./planarena ((?:suites|evaluate) .*)$", TEXT, re.MULTILINE)
+COMMANDS = re.findall(r"^    \./planarena ((?:suites|evaluate|ask) .*)$", TEXT, re.MULTILINE)
 _PLACE = '    "noisy":'
 
 
@@ -47,12 +48,19 @@ def serving(code: str, *, folder: Path) -> Iterator[int]:
 
 
 def output_of(command: str, *, port: int = 9000) -> str:
-    arguments = command.replace("9000", str(port)).split()
+    arguments = shlex.split(command.replace("9000", str(port)))
     done = subprocess.run(
         [sys.executable, "-m", "evaluator", *arguments],
         cwd=ROOT, env=os.environ | {"COLUMNS": "80"}, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return done.stdout
+
+
+def test_its_prepared_request_is_answered_in_the_terminal():
+    (command,) = [command for command in COMMANDS if command.startswith("ask")]
+    shown = output_of(command)
+    assert "Done" in shown
+    assert "image_inpainting" in shown
 
 
 def test_it_shows_the_task_that_it_speaks_of():

@@ -31,6 +31,8 @@ class BlindSide:
     """As of `plan/1`; empty: none so far."""
     steps: Sequence[Mapping[str, JsonValue]]
     """`step`, `tool`, and `state`: `done`, `failed` or `skipped`, in the order of the events."""
+    inputs: Mapping[str, str]
+    """Types of what the request gives, by name."""
     answers: Sequence[Mapping[str, str]]
     """`digest` and `media_type`."""
 
@@ -65,6 +67,7 @@ def blind_side(events: Iterable[Mapping[str, Any]], *, names: Sequence[str], too
         text=text,
         plan=_plan(by_kind.get("plan", {}).get("plan") or {}, tools=tools, cover=cover),
         steps=steps,
+        inputs={cover(name): file["type"] for name, file in by_kind.get("given", {}).get("files", {}).items()},
         answers=[{"digest": one["digest"], "media_type": one["media_type"]} for one in ended.get("answers", ())],
     )
 

@@ -12,7 +12,8 @@ from django.db import transaction
 from django.db.models import Q
 from django.db.models.functions import Now
 
-from evaluator.core.canonical_json import JsonValue
+from evaluator.core.canonical_json import JsonValue, dumps
+from evaluator.core.storable import unkeepable
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
 from evaluator.planners.named import planners_of_requests
@@ -147,6 +148,7 @@ def start(new: NewRun, *, user: User | None, asker: str) -> Run:
         raise FieldErrors({"text": ["Write what you want."]})
     if len(text) > LONGEST_REQUEST:
         raise FieldErrors({"text": [f"A request has at most {LONGEST_REQUEST:,} characters; this has {len(text):,}."]})
+    _check_plan(new.plan)
     files = [*_inherited(new.after), *_uploads(new.files)]
     files = list({file.name: file for file in files}.values())
     if len(files) > MOST_FILES:
@@ -167,6 +169,19 @@ def start(new: NewRun, *, user: User | None, asker: str) -> Run:
         request_resync(ANY_RUN)
         send_on_commit(LAUNCH_TASK)
     return run
+
+
+def _check_plan(plan: JsonValue | None) -> None:
+    """Whether a plan can be stored; a worker reads it."""
+    if plan is None:
+        return
+    if why := unkeepable(plan):
+        raise FieldErrors({"plan": [f"The plan {why}."]})
+    text = plan if isinstance(plan, str) else dumps(plan)
+    if not text.strip():
+        raise FieldErrors({"plan": ["The plan is empty."]})
+    if len(text) > MOST_PLAN:
+        raise FieldErrors({"plan": [f"A plan has at most {MOST_PLAN:,} characters; this has {len(text):,}."]})
 
 
 def _suite(slug: str) -> Suite:

@@ -1,18 +1,71 @@
-"""The workbench with a real site and worker: ask, watch the plan run, go on, edit the plan."""
+"""The workbench with a real site and worker: ask, point, watch the plan run, go on, edit the plan, compare and vote."""
 
 import io
 import re
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.end_to_end.arena import Arena
+from evaluator.planners.named import planners_of_requests
+from tests.end_to_end.arena import Arena, data_folder, started
+from tests.end_to_end.test_journey import sign_up
 
 PREPARED = Path(__file__).resolve().parents[2] / "leaderboard" / "workbench" / "prepared"
 pytestmark = [pytest.mark.full, pytest.mark.browser, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def arena() -> Iterator[Arena]:
+    """A demo whose worker for the workbench takes requests while another one evaluates."""
+    with data_folder() as data, started(data, planners=("gold",), PLANARENA_LOCAL_RUN_WORKERS="1") as running:
+        running.wait_for(lambda: list(data.glob("workers/local-runs-*.json")), what="the worker of runs")
+        yield running
+
+
+def test_a_person_points_at_a_picture_compares_two_planners_and_votes(arena: Arena, page: Page) -> None:
+    sign_up(page, arena, "vera")
+    page.goto(f"{arena.url}/workbench/")
+    page.get_by_label("Request", exact=True).fill("Segment what point-1 in garden.png is on.")
+    page.get_by_label("Files").set_input_files(PREPARED / "garden.png")
+    picture = page.locator("canvas.pointing-picture")
+    expect(picture).to_be_visible()
+    box = picture.bounding_box()
+    assert box is not None
+    # On the purple circle, whose centre is at 47, 54 of 64 pixels.
+    picture.click(position={"x": box["width"] * 47 / 64, "y": box["height"] * 54 / 64})
+    page.get_by_role("button", name="Run", exact=True).click()
+    expect(page.locator("#run")).to_have_attribute("data-ended", "", timeout=120_000)
+    expect(page.locator("#reply")).to_contain_text("1 mask")
+
+    page.get_by_role("link", name="Workbench").first.click()
+    page.get_by_role("link", name="Compare two planners").first.click()
+    # From here on by keyboard.
+    page.get_by_role("button", name="Remove the purple circle from garden.png, please.").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Your vote")).to_be_visible(timeout=120_000)
+    names = [planner.name for planner in planners_of_requests("toolworld")]
+    assert not [name for name in names if name in page.content()], "blind until the vote"
+    ballot = page.get_by_role("group").first
+    ballot.get_by_role("radio").first.focus()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Vote", exact=True).focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Show the names").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="The vote")).to_be_visible()
+    shown = [page.locator(f"#side-{letter}").inner_text().removeprefix(f"{letter}: ") for letter in "AB"]
+    assert set(shown) <= set(names)
+    assert len(set(shown)) == 2
+
+    page.get_by_role("link", name="The table of votes").click()
+    # Of an account that is a minute old.
+    expect(page.get_by_text(re.compile("^0 votes of 0 people count"))).to_be_visible()
+    page.get_by_text("Votes that do not count").click()
+    expect(page.get_by_text("by an account that was less than a day old")).to_be_visible()
 
 
 def test_a_stranger_asks_watches_goes_on_and_edits_the_plan(arena: Arena, page: Page) -> None:

@@ -68,7 +68,7 @@ GROUPS: Sequence[Group] = (
             Chapter(
                 "tutorial",
                 "First evaluation",
-                "Start an arena on your machine, write a planner of 30 lines, and see it ranked.",
+                "Start an arena on your machine, ask the workbench, write a planner of 30 lines, and see it ranked.",
             ),
         ),
     ),

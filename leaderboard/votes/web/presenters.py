@@ -102,7 +102,9 @@ def _side(letter: str, *, side: BlindSide, run: Run, name: str, pair: Pair) -> S
     states = {str(step["step"]): str(step["state"]) for step in side.steps}
     problems: dict[str | None, str] = {step: state for step, state in states.items() if state != "done"}
     graph = (
-        draw(plan=side.plan, catalogue=_catalogue(pair.suite), marks=Marks(problems=problems)) if side.plan else None
+        draw(plan=side.plan, catalogue=_catalogue(pair.suite), resources=side.inputs, marks=Marks(problems=problems))
+        if side.plan
+        else None
     )
     return SidePage(
         letter=letter,

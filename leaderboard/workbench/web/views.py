@@ -141,7 +141,7 @@ def _form(request: HttpRequest, *, errors: dict[str, list[str]] | None = None, s
     suites = asking.suites()
     slug = request.POST.get("suite") or request.GET.get("suite") or (suites[0].slug if suites else "")
     context = {
-        "may_ask": may_ask(request), "suites": suites, "suite": slug,
+        "may_ask": may_ask(request), "suites": suites, "suite": slug, "has_own_worker": settings.LOCAL_RUN_WORKERS > 0,
         "bundled": planners_of_requests(slug) if slug else [], "planners": asking.planners_for(user),
         "prepared": prepared(), "errors": [text for texts in (errors or {}).values() for text in texts],
         "text": request.POST.get("text", "")[: asking.LONGEST_REQUEST], "chosen": request.POST.get("planner", ""),
@@ -193,12 +193,7 @@ def again(request: HttpRequest, run_id: UUID) -> HttpResponse:
     found = _run(run_id)
     if not may_ask(request):
         return redirect_to_login(request.get_full_path())
-    text = request.POST.get("plan", "")
-    plan: JsonValue = text
-    if len(text) > asking.MOST_PLAN:
-        return _form(request, errors={"plan": [f"A plan has at most {asking.MOST_PLAN:,} characters."]}, status=400)
-    if not text.strip():
-        return _form(request, errors={"plan": ["The plan is empty."]}, status=400)
+    plan = request.POST.get("plan", "")
     return _started(request, _following(found, text=found.text, plan=plan, after=found.after, files=found))
 
 

@@ -23,7 +23,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from gpu_jobs import bundles
 from gpu_jobs.contract import (
@@ -44,7 +43,7 @@ from leaderboard.planners.kinds import kind_of
 from leaderboard.queue.beside import serves_everybody
 from leaderboard.queue.web.worker_api.attempts import DONE
 from leaderboard.queue.web.worker_api.messages import answer, validated
-from leaderboard.queue.web.worker_api.received_bundles import problem_of_frame, received_frames
+from leaderboard.queue.web.worker_api.received_bundles import received_artefacts
 from leaderboard.queue.workers.authentication import HasWorkerSession, WorkerAuthentication
 from leaderboard.queue.workers.tokens import Holder
 from leaderboard.workbench import leasing
@@ -175,13 +174,9 @@ class RunObjectsView(HeldRunView):
     )
     def post(self, request: Request, run_id: UUID) -> HttpResponse:
         self.held(request, run_id)
-        frames = received_frames(request)
-        problems = {frame.digest: problem for frame in frames if (problem := problem_of_frame(frame))}
-        good = [frame for frame in frames if frame.digest not in problems]
-        server_store(split="").put_all(
-            [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
-        )
-        return answer(BundleTaken(kept=len(good), refused=problems))
+        artefacts, problems = received_artefacts(request)
+        server_store(split="").put_all(artefacts)
+        return answer(BundleTaken(kept=len(artefacts), refused=problems))
 
 
 class RunEventsView(HeldRunView):

@@ -141,7 +141,9 @@ def test_a_planner_with_the_name_of_a_key_or_a_tool_leaves_plans_readable(name):
     step = {"id": "s1", "tool": "Image Denoising", "inputs": {"image": "$image"}, "outputs": {"image": "s1.image"}}
     other = {**step, "id": "s2", "tool": f"{name} of mine", "inputs": {name: "$image"}}
     plan = {"steps": [step, other], "answers": ["s1.image"]}
-    side = blind_side([{"kind": "plan", "plan": plan}], names=[name], tools={"Image Denoising"})
+    given = {"kind": "given", "files": {"a.png": {"type": "image"}, f"{name}.png": {"type": "image"}}}
+    side = blind_side([given, {"kind": "plan", "plan": plan}], names=[name], tools={"Image Denoising"})
+    assert side.inputs == {"a.png": "image", f"{COVER}.png": "image"}
     first, second = side.plan["steps"]
     assert first.keys() == step.keys()
     assert first["tool"] == "Image Denoising"

@@ -205,6 +205,20 @@ def test_a_worker_of_runs_only_loads_experts_before_the_first_and_leaves_shards_
     assert (runner.ready_for, runner.ran) == ([("toolworld", "lilliput")], ["Draw it"])
 
 
+def test_a_run_that_waits_when_its_worker_starts_is_not_kept_waiting(site, settings, monkeypatch):
+    monkeypatch.setattr("gpu_jobs.worker.LONGEST_WAIT_SECONDS", 0.0)
+    ran_before = []
+
+    class Loading(FakeRunner):
+        def get_ready(self, **wanted):
+            ran_before.append(list(self.ran))
+            super().get_ready(**wanted)
+
+    ask()
+    Worker(client=client(site, settings), runner=Loading(), name="w", idle_seconds=0.0, only_runs=True).run()
+    assert ran_before == [["Draw it"]]
+
+
 def test_a_waiting_worker_hears_of_a_run_and_of_one_that_was_lost():
     async def heard(happens: Callable[[], object]) -> bool:
         answer = asyncio.ensure_future(anext(live.announced(seconds=3600)))
@@ -304,6 +318,11 @@ def test_limits_are_of_each_asker(settings):
         ({"marks": [{"type": "point", "picture": "b.png", "at": [[1, 1]]}]}, "marks"),
         ({"marks": [{"type": "point", "picture": "a.png", "at": [[1, -1]]}]}, "marks.0.at.0.1"),
         ({"marks": [{"type": "box", "picture": "a.png", "at": [[1, 1]]}]}, "marks"),
+        ({"plan": {"steps": "a\x00b"}}, "plan"),
+        ({"plan": "a\ud800b"}, "plan"),
+        ({"plan": json.loads("[" * 50 + "]" * 50)}, "plan"),
+        ({"plan": {"steps": "a" * 50_001}}, "plan"),
+        ({"plan": " "}, "plan"),
         ({"more": 1}, "more"),
     ],
 )
@@ -339,6 +358,24 @@ def test_the_api_runs_a_request_and_the_next_one_sees_its_results(site, settings
     assert lease.run == after.json()["id"]
     assert lease.history == ({"request": "Draw it", "response": "I echoed Draw it."},)
     assert [file.name for file in lease.files] == ["a.png"]
+
+
+def test_nobody_else_cancels_a_run():
+    run = make_run(User.objects.create_user("ada"))
+    Run.objects.filter(pk=run.pk).update(state=RunState.WAITING, ended_at=None)
+    other = User.objects.create_user("eve")
+    token = create_token(user=other, scopes=Scope.values).token
+    eve, stranger = Client(), Client()
+    eve.force_login(other)
+    answers = [
+        stranger.post(f"/workbench/{run.pk}/cancel/"), eve.post(f"/workbench/{run.pk}/cancel/"),
+        Client(headers={"Authorization": f"Bearer {token}"}).post(
+            f"/api/v1/runs/{run.pk}/cancel/", content_type="application/json"
+        ),
+    ]  # fmt: skip
+    assert [answer.status_code for answer in answers] == [404, 404, 404]
+    run.refresh_from_db()
+    assert run.state == RunState.WAITING
 
 
 def test_strangers_may_ask_only_where_the_site_is_open(settings):
@@ -467,7 +504,7 @@ def test_an_alternative_is_shown_with_its_score_and_runs_as_a_plan():
     page = Client().get(f"/workbench/{run.pk}/").content.decode()
 
     assert "score 3.25" in page
-    assert "Run alternative 1" in page
+    assert re.search(r"Run this plan<span[^>]*>: alternative 1</span>", page)
 
 
 def test_the_planner_of_a_run_can_be_submitted_with_the_same_settings():

@@ -6,6 +6,7 @@ which finds in the bucket that the SHA-256 was checked (`DurableS3Store.has`). T
 them for secrets once more, and so does everything that self-hosted workers send, whose size is counted.
 """
 
+from functools import partial
 from uuid import UUID
 
 from django.conf import settings
@@ -39,7 +40,7 @@ from leaderboard.platform.api.parsers import TooLargeError
 from leaderboard.queue.leasing import leases
 from leaderboard.queue.web.worker_api.attempts import DONE, ENDED, AttemptView
 from leaderboard.queue.web.worker_api.messages import answer, validated
-from leaderboard.queue.web.worker_api.received_bundles import problem_of_frame, received_frames
+from leaderboard.queue.web.worker_api.received_bundles import received_artefacts
 from leaderboard.queue.workers import logs
 
 _LEAST_BYTES = 16 * 1024
@@ -111,20 +112,13 @@ class BundleView(AttemptView):
     )
     def post(self, request: Request, attempt_id: UUID) -> HttpResponse:
         leases.heartbeat(attempt_id)
-        frames = received_frames(request)
         redact = logs.redactor_of_attempt(attempt_id, credential=str(request.auth))
-        problems = {frame.digest: problem for frame in frames if (problem := _problem(frame, redact=redact))}
-        good = [frame for frame in frames if frame.digest not in problems]
-        artefacts = [Artefact(data=frame.data, media_type=MediaType(frame.media_type)) for frame in good]
+        artefacts, problems = received_artefacts(request, refused=partial(_unclean, redact=redact))
         self.keep(attempt_id=attempt_id, artefacts=artefacts)
-        return answer(BundleTaken(kept=len(good), refused=problems))
+        return answer(BundleTaken(kept=len(artefacts), refused=problems))
 
 
-def _problem(frame: bundles.Frame, *, redact: Redactor) -> str:
-    """Why an artefact is refused, as a sentence; empty if it is valid."""
-    if problem := problem_of_frame(frame):
-        return problem
-    artefact = Artefact(data=frame.data, media_type=MediaType(frame.media_type))
+def _unclean(artefact: Artefact, *, redact: Redactor) -> str:
     return _NOT_CLEAN if redact.in_artefact(artefact) is not artefact else ""
 
 

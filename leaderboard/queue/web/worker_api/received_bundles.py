@@ -1,18 +1,45 @@
 """Bundles of artefacts as workers send them, checked."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.conf import settings
 from rest_framework.exceptions import ValidationError as FieldValidationError
 from rest_framework.request import Request
 
-from evaluator.core.values import MediaType
+from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import digest_of
 from gpu_jobs import bundles
 from leaderboard.platform.api.parsers import TooLargeError
 
 
-def received_frames(request: Request) -> Sequence[bundles.Frame]:
+def received_artefacts(
+    request: Request, *, refused: Callable[[Artefact], str] = lambda _: ""
+) -> tuple[list[Artefact], dict[str, str]]:
+    """The valid artefacts of a body, and why each of the others is refused, by digest.
+
+    Args:
+        request: with the body.
+        refused: why a valid artefact is refused all the same, as a sentence; empty if it is not.
+
+    Raises:
+        FieldValidationError: the body is no bundle.
+        TooLargeError: it is too large.
+    """
+    good: list[Artefact] = []
+    problems: dict[str, str] = {}
+    for frame in _frames(request):
+        problem = _problem_of(frame)
+        if not problem:
+            artefact = Artefact(data=frame.data, media_type=MediaType(frame.media_type))
+            problem = refused(artefact)
+        if problem:
+            problems[frame.digest] = problem
+        else:
+            good.append(artefact)
+    return good, problems
+
+
+def _frames(request: Request) -> Sequence[bundles.Frame]:
     """The artefacts of a body.
 
     Raises:
@@ -30,7 +57,7 @@ def received_frames(request: Request) -> Sequence[bundles.Frame]:
         raise FieldValidationError({"bundle": [f"{error}."]}) from error
 
 
-def problem_of_frame(frame: bundles.Frame) -> str:
+def _problem_of(frame: bundles.Frame) -> str:
     """Why an artefact is refused, as a sentence; empty if it is valid."""
     if frame.media_type not in list(MediaType):
         return f"The media type must be one of: {', '.join(MediaType)}."
