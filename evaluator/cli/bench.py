@@ -1,6 +1,7 @@
 """The commands `planarena bench ...`: speed as ratios against a baseline in the same process."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,12 +24,11 @@ from evaluator.episodes.options import ExecutionSettings, prepare, selected_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
     from evaluator.core.planner import Planner
     from evaluator.studies.benchmarks.chain import ChainReport
     from evaluator.studies.benchmarks.execution import ExecutionReport, Phase
-    from evaluator.studies.benchmarks.on_device import DeviceReport
+    from evaluator.studies.benchmarks.on_device import CardReport, DeviceReport
 
 app = typer.Typer(no_args_is_help=True)
 _PHASES = ("cold", "second", "process", "again", "released")
@@ -135,11 +135,10 @@ def _on_device(
     device: str,
     small: bool,
     as_json: bool,
-    output: "Path | None",
+    output: Path | None,
 ) -> None:
     """Measure experts with random weights, and print the report."""
     import tempfile
-    from pathlib import Path
     from time import perf_counter
 
     from evaluator.core.suites.samples import MADE_UP
@@ -170,6 +169,106 @@ def _on_device(
     if report.outcomes != {"scored": len(keys)}:
         log.print(f"planarena: not all tasks were scored: {report.outcomes}", style="red", highlight=False)
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+# Long: one line for each option.
+@app.command("device")
+def measure_device(
+    profile: Annotated[str, typer.Option(help="A profile of released checkpoints.")] = "paper",
+    suite: ExecutedSuiteOption = "",
+    device: Annotated[str, typer.Option(help="Torch device of the experts.")] = "cuda",
+    seconds: Annotated[int, typer.Option(min=1, help="Begin no expert after this time; the rest is executed.")] = 270,
+    samples: Annotated[int, typer.Option(min=1, help="Data points per executed task.")] = 4,
+    limit_tasks: Annotated[int, typer.Option(min=1, help="Tasks that are executed, evenly spread.")] = 24,
+    compiles: Annotated[bool, typer.Option("--compile", help="Also measure compiled networks.")] = False,
+    small: Annotated[bool, typer.Option("--small", help="Networks of a few thousand parameters, to try it.")] = False,
+    folder: Annotated[
+        Path | None, typer.Option(help="Build random weights in this folder, and delete them.", show_default=False)
+    ] = None,
+    as_json: JsonFlag = False,
+    output: OutputFile = None,
+) -> None:
+    """Measure all that a new card needs, with random weights: doctor, batch sizes, execution.
+
+    Experts of the suite's gold plans come first, the smallest at first. Each is examined as by `planarena doctor`, and
+    run in batches of doubled sizes; the report has the `batch_sizes` to enter into the profile. Then gold plans are
+    executed as by `bench execution --random-weights`. With --output the report is written after every part.
+
+    Exit code 0 if everything holds and all tasks were scored, 1 if not or not all was examined, 2 for bad usage.
+    """
+    import tempfile
+
+    from evaluator.core.suites.samples import MADE_UP
+    from evaluator.execution.doctor.command import print_examinations
+    from evaluator.execution.doctor.profiles import RandomWeights, tools_with_weights
+    from evaluator.execution.experts.profile import ProfileError, load_profile
+    from evaluator.execution.random_weights.building import Size
+    from evaluator.studies.benchmarks.execution import evenly
+    from evaluator.studies.benchmarks.on_device import measure_card, tools_of_gold
+
+    chosen = chosen_suite(suite)
+    try:
+        found = load_profile(profile)
+    except ProfileError as error:
+        raise usage_error(error) from None
+    if not found.checkpoints:
+        raise usage_error(
+            f"the weights of {profile} are shipped; `planarena doctor` and `bench execution` measure them"
+        )
+    keys = evenly(selected_tasks(suite=chosen, text=""), count=limit_tasks)
+    first = tools_of_gold(chosen, keys=keys)
+    settings = ExecutionSettings(profile=profile, split="public", samples=samples, device=device, data=MADE_UP)
+    prepared = prepare(suite=chosen, settings=settings)
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="planarena-weights-", dir=folder) as scratch:
+        weights = RandomWeights(
+            profile=found, folder=Path(scratch), device=device, size=Size.SMALL if small else Size.RELEASED,
+            report=lambda name: log.print(f"building {name}"), keeps=first,
+        )  # fmt: skip
+        report = measure_card(
+            prepared=prepared, tasks=keys, weights=weights, seconds=seconds, compiles=compiles,
+            tools=[*first, *(tool for tool in tools_with_weights(found) if tool not in first)],
+            say=lambda line: log.print(line, highlight=False),
+            save=lambda made: write_json(made.to_json(), printed=False, file=output),
+        )  # fmt: skip
+    if as_json:
+        print_json(report.to_json())
+    else:
+        print_examinations(report.experts, title=f"profile {profile} on {device}")
+        _print_sizes(report)
+        _print_device(report.execution)
+    whole = {"scored": len(keys)}
+    claims = {
+        "every expert is as the profile declares": all(one.is_right for one in report.experts),
+        "all tasks were scored": report.execution.outcomes == whole,
+    }
+    check_claims(claims, console=log if as_json else out)
+
+
+def _print_sizes(report: "CardReport") -> None:
+    table = Listing("tool", "size: items per second (GB beside the weights)", "batch_sizes", title="Batch sizes")
+    for one in report.experts:
+        if one.sizes:
+            measured = ", ".join(
+                f"{size.size}: {size.rate:.1f}"
+                + ("" if size.working_bytes is None else f" ({size.working_bytes / 1e9:.1f})")
+                + ("" if size.equal else " other bytes")
+                for size in one.sizes
+            )
+            proposed = ", ".join(f"{card} = {size}" for card, size in one.proposed.items())
+            table.add_row(one.tool, measured, f"{{ {proposed} }}" if proposed else "")
+    table.show(out)
+    if any(one.compiled for one in report.experts):
+        compared = Listing("tool", "plain s", "first s", "later s", "pays after", "bytes", "problem", title="Compiled")
+        for one in report.experts:
+            if (found := one.compiled) is not None:
+                pays = "-" if found.batches_to_pay is None else f"{found.batches_to_pay:.0f} batches"
+                compared.add_row(
+                    one.tool, f"{found.plain:.2f}", f"{found.first:.2f}", f"{found.later:.2f}", pays,
+                    "equal" if found.equal else "other", found.problem,
+                )  # fmt: skip
+        compared.show(out)
 
 
 def _print_device(report: "DeviceReport") -> None:

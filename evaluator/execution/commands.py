@@ -219,6 +219,32 @@ def _list_downloads(items: "list[Checkpoint]", *, folder: Path, mirror: Path | N
         raise typer.Exit(ExitCode.CHECK_FAILED)
 
 
+@app.command("memory")
+def needed_memory(
+    profile: ProfileArgument,
+    budget: Annotated[str, typer.Option(help="Memory for loaded experts on a CPU, such as 20GB; none if empty.")] = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Say how much memory a worker's container needs to load a profile, from its weights; they need not be fetched."""
+    from evaluator.execution.engine.opening import parse_size
+    from evaluator.execution.experts.host_memory import host_memory
+
+    chosen = chosen_profile(profile)
+    try:
+        limit = parse_size(budget) if budget else None
+    except ValueError as error:
+        raise usage_error(error) from None
+    needs = {device: host_memory(chosen, device=device, budget=limit) for device in ("cpu", "cuda")}
+    if as_json:
+        print_json({device: need.to_json() for device, need in needs.items()})
+        return
+    table = Listing("device", "process GB", "values GB", "networks GB", "resources.memory", title=f"profile {profile}")
+    for device, need in needs.items():
+        parts = (f"{part / 1e9:.1f}" for part in (need.process, need.values, need.networks))
+        table.add_row(device, *parts, f"{need.total}Gi")
+    table.show(out)
+
+
 @app.command("sign")
 def sign_profile(profile: ProfileArgument, cache: CacheOption = None) -> None:
     """Sign the lock file of a profile's fetched checkpoints with the key of PLANARENA_LOCK_KEY."""

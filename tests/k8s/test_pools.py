@@ -2,9 +2,15 @@
 
 import json
 
+import pytest
+import yaml
+
+from evaluator.execution.experts.host_memory import host_memory
+from evaluator.execution.experts.profile import PROFILES, load_profile, profile_names
 from gpu_jobs.__main__ import parser as worker_options
 from gpu_jobs.model_server.serving import parser as server_options
 from tests.k8s.chart import (
+    CHART,
     GPU,
     JOBS,
     PRODUCTION,
@@ -333,3 +339,28 @@ def test_the_operator_s_variables_win():
     found = environment_of(worker)
     assert (found["HOME"], found["PLANARENA_VERBOSE"]) == ("/elsewhere", "1")
     assert len({one["name"] for one in worker["env"]}) == len(worker["env"])
+
+
+def test_memory_is_what_loading_the_profile_takes_for_each_worker_process():
+    def memory(pool, **changes):
+        manifests = render(merged(PRODUCTION, {"pools": [pool | changes]}))
+        return container(pools(manifests)[0], "worker")["resources"]["limits"]["memory"]
+
+    card, cpu = GPU | {"takes": ["executed"], "profile": "paper"}, {"name": "cpu", "takes": ["executed"]}
+    paper = host_memory(load_profile("paper"), device="cuda").total
+    assert memory(card) == f"{paper + 2}Gi"
+    assert memory(card, gpu={"count": 2}, sharedMemory="1500Mi") == f"{2 * paper + 2}Gi"
+    assert memory(cpu) == f"{host_memory(load_profile('lilliput'), device='cpu').total + 2}Gi"
+    assert memory(cpu, takes=["judged"]) == "6Gi", "no expert is loaded"
+    assert memory(cpu, resources={"memory": "9Gi"}) == "9Gi"
+    with pytest.raises(Exception, match="profile ours, whose needs are not known"):
+        memory(cpu, profile="ours")
+
+
+def test_the_charts_needs_are_those_of_the_profiles():
+    written = yaml.safe_load((CHART / "files" / "host-memory.yaml").read_text(encoding="utf-8"))
+    del written["judged"]
+    assert written == {
+        name: {device: host_memory(load_profile(name), device=device).total for device in ("cpu", "cuda")}
+        for name in profile_names(folder=PROFILES)
+    }

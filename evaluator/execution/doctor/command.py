@@ -13,6 +13,8 @@ from evaluator.core.commands.usage import out, print_json, usage_error, write_js
 from evaluator.execution.commands import chosen_profile, report_line
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evaluator.execution.doctor.examining import Examination
 
 
@@ -87,7 +89,7 @@ def doctor(
     if as_json:
         print_json(report)
     else:
-        _print(found, title=f"profile {profile} on {device}")
+        print_examinations(found, title=f"profile {profile} on {device}")
         right = sum(examination.is_right for examination in found)
         out.print(f"{right} of {len(found)} experts are as the profile declares", highlight=False)
     if not holds:
@@ -98,7 +100,8 @@ def _verdict(found: "Examination") -> str:
     return found.problem or ("as declared" if found.is_right else "not as declared")
 
 
-def _print(found: "list[Examination]", *, title: str) -> None:
+def print_examinations(found: "Sequence[Examination]", *, title: str) -> None:
+    """Print a table with a row for each expert."""
     table = Listing(
         "tool", "batch", "load s", "run s", "weights MB", "peak MB", "repeatable", "position", "padding", "to CPU",
         "tolerance", "problem", title=title, prose="problem",

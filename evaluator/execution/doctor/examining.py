@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.expert import Expert, ExpertSpec
 from evaluator.core.values import Value, encode
+from evaluator.execution.doctor.compiling import Compiled, compiled
 from evaluator.execution.doctor.inputs import item_for
+from evaluator.execution.doctor.sizing import MeasuredSize, measured_sizes, proposed_sizes
 from evaluator.execution.engine.frontier import CRASHES, run_padded
 from evaluator.execution.engine.pool import for_device
 from evaluator.execution.experts.devices import allocated_bytes, peak_bytes, release_memory, reset_peak
@@ -48,6 +50,10 @@ class Examination:
     """Largest difference to a CPU, in [0, 1]."""
     tolerance: float | None = None
     """What the profile declares."""
+    sizes: Sequence[MeasuredSize] = ()
+    """Batches of several sizes, if they were to be measured."""
+    compiled: Compiled | None = None
+    """With compiled networks, if that was to be measured."""
     problem: str = ""
     """Why the expert could not be examined, or not completely, as a sentence."""
 
@@ -58,8 +64,15 @@ class Examination:
         within = self.difference is None or self.tolerance is None or self.difference <= self.tolerance
         return not self.problem and False not in findings and within
 
+    @property
+    def proposed(self) -> Mapping[int, int]:
+        """The entry `batch_sizes` for the profile, by GB of a card; empty if sizes were not measured."""
+        return proposed_sizes(self.sizes)
+
     def to_json(self) -> dict[str, JsonValue]:
-        return {**asdict(self), "is_right": self.is_right}
+        sizes: list[JsonValue] = [size.to_json() for size in self.sizes]
+        proposed: dict[str, JsonValue] = {str(card): size for card, size in self.proposed.items()}
+        return {**asdict(self), "is_right": self.is_right, "sizes": sizes, "batch_sizes": proposed}
 
 
 def shortened(spec: ExpertSpec) -> ExpertSpec:
@@ -71,7 +84,19 @@ def shortened(spec: ExpertSpec) -> ExpertSpec:
     return replace(spec, parameters=parameters)
 
 
-def examine(*, spec: ExpertSpec, device: str, with_cpu: bool, load: Load = load_expert) -> Examination:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Further:
+    """What else is measured."""
+
+    sizes: bool = False
+    """Batches of several sizes."""
+    compiles: bool = False
+    """The expert with compiled networks."""
+
+
+def examine(
+    *, spec: ExpertSpec, device: str, with_cpu: bool, load: Load = load_expert, further: Further | None = None
+) -> Examination:
     """Load an expert and run it on made-up inputs.
 
     Args:
@@ -79,13 +104,20 @@ def examine(*, spec: ExpertSpec, device: str, with_cpu: bool, load: Load = load_
         device: torch device.
         with_cpu: also load it on a CPU and compare the outputs.
         load: loads an expert from `spec` and `device`.
+        further: what else to measure; None: nothing.
     """
     there = for_device(spec, device=device)
     result = Examination(
         tool=spec.tool, expert=spec.id, batch_size=there.batch_size, tolerance=spec.tolerance
     )  # fmt: skip
     try:
-        result, outputs = _on_device(result, spec=there, device=device, load=load)
+        expert, result = _loaded(result, spec=there, device=device, load=load)
+        result, outputs = _on_device(result, expert=expert, spec=there, device=device)
+        if further is not None and further.sizes:
+            result = replace(result, sizes=tuple(measured_sizes(expert, spec=spec, device=device)))
+        if further is not None and further.compiles:
+            result = replace(result, compiled=compiled(expert, spec=there))
+        del expert
     except CRASHES as error:
         return replace(result, problem=f"{type(error).__name__}: {error}")
     finally:
@@ -99,10 +131,15 @@ def examine(*, spec: ExpertSpec, device: str, with_cpu: bool, load: Load = load_
     return replace(result, difference=max(_difference(one, other) for one, other in zip(outputs, cpu, strict=False)))
 
 
-def _on_device(result: Examination, *, spec: ExpertSpec, device: str, load: Load) -> tuple[Examination, Outputs]:
+def _loaded(result: Examination, *, spec: ExpertSpec, device: str, load: Load) -> tuple[Expert, Examination]:
     before, began = allocated_bytes(device), time.perf_counter()
     expert = load(spec=spec, device=device)
-    loaded, after = time.perf_counter() - began, allocated_bytes(device)
+    seconds, after = time.perf_counter() - began, allocated_bytes(device)
+    size = None if before is None or after is None else after - before
+    return expert, replace(result, load_seconds=seconds, weights_bytes=size)
+
+
+def _on_device(result: Examination, *, expert: Expert, spec: ExpertSpec, device: str) -> tuple[Examination, Outputs]:
     reset_peak(device)
     items = [item_for(spec.tool, number=number) for number in range(spec.batch_size)]
     first = _run(expert, spec=spec, items=items)
@@ -110,9 +147,7 @@ def _on_device(result: Examination, *, spec: ExpertSpec, device: str, load: Load
     second = _run(expert, spec=spec, items=items)
     result = replace(
         result,
-        load_seconds=loaded,
         run_seconds=time.perf_counter() - began,
-        weights_bytes=None if before is None or after is None else after - before,
         repeatable=_bytes(first) == _bytes(second),
     )
     if spec.batch_size > 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from evaluator.core.expert import ExpertSpec
-from evaluator.execution.doctor.examining import Examination, Load, examine, shortened
+from evaluator.execution.doctor.examining import Examination, Further, Load, examine, shortened
 from evaluator.execution.engine.pool import for_device
 from evaluator.execution.experts.checkpoints import read_lock, write_lock
 from evaluator.execution.experts.profile import NO_WEIGHTS, Profile, load_expert, load_profile
@@ -55,6 +55,8 @@ class RandomWeights:
     device: str
     size: Size = Size.RELEASED
     report: Callable[[str], None] = field(default=lambda _: None)
+    keeps: Sequence[str] = ()
+    """Tools whose checkpoints stay until the end."""
 
     def provide(self, tool: str) -> ExpertSpec:
         items = [self.profile.checkpoints[name] for name in checkpoints_of(self.profile.experts[tool])]
@@ -63,7 +65,7 @@ class RandomWeights:
         return (small_profile(profile) if self.size is Size.SMALL else profile).experts[tool]
 
     def release(self, *, needed: Sequence[str]) -> None:
-        kept = {name for tool in needed for name in checkpoints_of(self.profile.experts[tool])}
+        kept = {name for tool in (*needed, *self.keeps) for name in checkpoints_of(self.profile.experts[tool])}
         locked = read_lock(self.folder)
         write_lock(folder=self.folder, locked={name: entry for name, entry in locked.items() if name in kept})
         for name in locked.keys() - kept:
@@ -80,6 +82,7 @@ def examine_profile(
     seconds: float | None = None,
     shortens: bool = True,
     load: Load = load_expert,
+    further: Further | None = None,
 ) -> Iterator[Examination]:
     """Examine the experts of tools, those with the fewest parameters first.
 
@@ -92,6 +95,7 @@ def examine_profile(
         seconds: no further expert is begun after this time; the rest is reported as a problem.
         shortens: run with few steps and short answers.
         load: loads an expert.
+        further: what else to measure of each; None: nothing.
     """
     began = time.monotonic()
     ordered = sorted(tools, key=lambda tool: (parameters(profile, tool=tool), tool))
@@ -103,7 +107,9 @@ def examine_profile(
             continue
         with_cpu = parameters(profile, tool=tool) <= cpu_parameters
         spec = weights.provide(tool)
-        yield examine(spec=shortened(spec) if shortens else spec, device=device, with_cpu=with_cpu, load=load)
+        yield examine(
+            spec=shortened(spec) if shortens else spec, device=device, with_cpu=with_cpu, load=load, further=further
+        )
         weights.release(needed=ordered[number + 1 :])
 
 

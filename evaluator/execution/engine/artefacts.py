@@ -24,6 +24,9 @@ _LARGE_PICTURE = 128 * 128
 """In pixels. Smaller ones are encoded in less time than a thread takes."""
 _FEWEST_LARGE = 2
 _ENCODERS = 8
+_READERS = 8
+_MOST_AHEAD = 256
+"""Values that are read before somebody asks for them."""
 
 
 class Artefacts:
@@ -42,6 +45,28 @@ class Artefacts:
         self._sizes: dict[str, tuple[int, int]] = {}
         self._encoded: dict[int, tuple[Image, Artefact]] = {}
         """Pictures that `keep` is about to get, by their ids."""
+        self._ahead: dict[str, Future[Value]] = {}
+        """By digest, values that threads read."""
+        self._readers: ThreadPoolExecutor | None = None
+
+    def read_ahead(self, references: Iterable[ArtefactReference]) -> None:
+        """Read and decode values in threads, beside an expert that runs, for `value` and `extent`."""
+        for reference in references:
+            digest = reference.digest
+            if digest in self._values or digest in self._ahead or len(self._ahead) >= _MOST_AHEAD:
+                continue
+            if self._readers is None:
+                self._readers = ThreadPoolExecutor(_READERS, thread_name_prefix="read")
+            self._ahead[digest] = self._readers.submit(self._read, digest)
+
+    def close(self) -> None:
+        """Forget what was read ahead and nobody asked for."""
+        ahead, self._ahead = self._ahead, {}
+        for future in ahead.values():
+            future.cancel()
+        if self._readers is not None:
+            self._readers.shutdown(wait=True)
+            self._readers = None
 
     def prepare(self, values: Iterable[object]) -> None:
         """Encode the large pictures among values in threads, for `keep`: Pillow encodes without Python's lock."""
@@ -79,9 +104,13 @@ class Artefacts:
         cached = self._values.get(reference.digest)
         if cached is not None:
             return cached
-        value = decode(self._store.get(reference.digest))
+        ahead = self._ahead.pop(reference.digest, None)
+        value = ahead.result() if ahead is not None else self._read(reference.digest)
         self._remember(digest=reference.digest, value=value)
         return value
+
+    def _read(self, digest: str) -> Value:
+        return decode(self._store.get(digest))
 
     def extent(self, reference: ArtefactReference) -> tuple[int, int] | int:
         """Width and height of an image or clip in pixels, the number of characters of a text or samples of a sound, or

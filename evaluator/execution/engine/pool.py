@@ -42,7 +42,7 @@ class Experts(Protocol):
 
 
 @runtime_checkable
-class _Batching(Protocol):
+class Batching(Protocol):
     """An expert that computes in batches of one size, which may change after loading."""
 
     batch_size: int
@@ -116,7 +116,7 @@ class ExpertPool:
         spec = self.spec(tool)
         size = batch_size or spec.batch_size
         resident = self._loaded.get(tool)
-        if resident is not None and resident.batch_size != size and isinstance(resident.expert, _Batching):
+        if resident is not None and resident.batch_size != size and isinstance(resident.expert, Batching):
             resident.expert.batch_size = size
             resident = replace(resident, batch_size=size)
         elif resident is None or resident.batch_size != size:

@@ -38,6 +38,8 @@ from evaluator.execution.experts.devices import is_out_of_memory
 
 MAX_PIXELS = 512 * 512
 """Limit of an expert's input images; a plan that exceeds it is at fault."""
+_AHEAD = 32
+"""Calls whose inputs are read before their sizes are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,9 @@ class Engine:
         self.spent = TimeSpent()
         self.work: defaultdict[str, Work] = defaultdict(Work)
         """By tool, since the engine was created."""
+        self.reads_ahead = store.parallel_writes > 1 or pool.device_class["kind"] != "cpu"
+        """Whether inputs are read and decoded beside experts: where they come from a bucket, or a card waits for them.
+        For files that a CPU reads itself threads would only take its time."""
         self.running: str | None = None
         """The tool whose expert is loaded or runs at this moment."""
 
@@ -110,6 +115,7 @@ class Engine:
             try:
                 yield from _Run(engine=self, jobs=jobs).results()
             finally:
+                self.artefacts.close()
                 self.store.close()
 
 
@@ -241,7 +247,9 @@ class _Run:
     def _run_tool(self, *, tool: str, nodes: Sequence[Node]) -> Iterator[Sequence[Node]]:
         """Run all pending calls of a tool. Yields the settled nodes after each batch."""
         sized: list[Sized] = []
-        for node in nodes:
+        for position, node in enumerate(nodes):
+            if position % _AHEAD == 0:
+                self._read_ahead(nodes[position : position + 2 * _AHEAD])
             try:
                 extents = [self._engine.artefacts.extent(reference) for reference in node.inputs.values()]
             except (ObjectMissingError, ObjectDamagedError) as error:
@@ -268,6 +276,7 @@ class _Run:
             size = self._engine.batch_sizes.size(spec=spec, shape=shape)
             batch, rest = todo[0][:size], todo[0][size:]
             todo[:1] = [rest] if rest else []
+            self._read_ahead(todo[0][:size] if todo else ())
             new = batch
             if size != spec.batch_size:
                 # An earlier run may have executed some at this reduced batch size.
@@ -292,6 +301,10 @@ class _Run:
                 message = f"{spec.tool} failed: the device's memory does not hold a batch of one item"
                 self._give_up(node=batch[0], kind=FailureKind.MEMORY, message=message)
                 yield batch
+
+    def _read_ahead(self, nodes: Sequence[Node]) -> None:
+        if self._engine.reads_ahead:
+            self._engine.artefacts.read_ahead(reference for node in nodes for reference in node.inputs.values())
 
     def _run_batch(self, *, nodes: Sequence[Node], size: int) -> _BatchEnd:
         """Settle the nodes of a batch, unless it runs out of memory or one of several items crashes it."""

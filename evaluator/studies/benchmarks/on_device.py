@@ -1,18 +1,25 @@
-"""Benchmark of a profile's experts on a device: the gold plans once, with an empty store, by expert and by scorer."""
+"""Benchmark of a profile's experts on a device: the gold plans once, with an empty store, by expert and by scorer.
+
+`measure_card` also examines each expert and measures its batch sizes, all that a new card needs.
+"""
 
 import resource
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evaluator.core.suites.base import Suite
 from evaluator.episodes.executed import Prepared
+from evaluator.execution.doctor.examining import Examination, Further
+from evaluator.execution.doctor.profiles import RandomWeights, examine_profile
 from evaluator.execution.engine.progress import Stopwatch, Work
 from evaluator.execution.engine.store import LocalStore
+from evaluator.execution.experts.devices import device_class, device_facts
+from evaluator.execution.random_weights.building import random_profile
 from evaluator.planners.bundled import GoldPlanner
 from evaluator.studies.benchmarks.execution import peak_bytes
 from evaluator.studies.benchmarks.utilisation import reader_for, sampled
@@ -143,4 +150,74 @@ def measure_on_device(*, prepared: Prepared, tasks: Sequence[str], conditions: d
             report.scorers.append(line(metric, work=work, model=model, batch_size=size))
         for lines in (report.tools, report.scorers):
             lines.sort(key=lambda entry: -entry.seconds)
+    return report
+
+
+@dataclass(slots=True)
+class CardReport:
+    """What is to be known of a card."""
+
+    device: dict[str, Any]
+    profile: str
+    weights: str
+    experts: list[Examination] = field(default_factory=list)
+    execution: DeviceReport = field(default_factory=lambda: DeviceReport(conditions={}))
+    """Empty until the gold plans are executed."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as a JSON object."""
+        return {
+            "version": "bench-card/1", "device": self.device, "profile": self.profile, "weights": self.weights,
+            "experts": [one.to_json() for one in self.experts],
+            "batch_sizes": {
+                one.tool: {str(card): size for card, size in one.proposed.items()}
+                for one in self.experts if one.proposed
+            },
+            "execution": self.execution.to_json() if self.execution.conditions else None,
+        }  # fmt: skip
+
+
+def measure_card(
+    *,
+    prepared: Prepared,
+    tasks: Sequence[str],
+    weights: RandomWeights,
+    tools: Sequence[str],
+    seconds: float,
+    compiles: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+    save: Callable[[CardReport], None] = lambda _: None,
+) -> CardReport:
+    """Examine experts and measure their batch sizes, then execute gold plans.
+
+    Args:
+        prepared: suite, samples and device; its store is not used.
+        tasks: keys of the tasks to execute.
+        weights: builds checkpoints, and keeps those that these tasks need.
+        tools: of the profile, those to examine.
+        seconds: no expert is examined after this time.
+        compiles: also measure experts with compiled networks.
+        say: prints progress.
+        save: called with the report after every part.
+    """
+    device = prepared.device
+    report = CardReport(
+        device=device_facts(device, of_class=device_class(device)), profile=weights.profile.name,
+        weights=f"random-{weights.size}",
+    )  # fmt: skip
+    for found in examine_profile(
+        profile=weights.profile, weights=weights, tools=tools, device=device, seconds=seconds,
+        further=Further(sizes=True, compiles=compiles),
+    ):  # fmt: skip
+        report.experts.append(found)
+        say(f"{found.tool}: {found.problem or ('as declared' if found.is_right else 'not as declared')}")
+        save(report)
+    built = random_profile(
+        weights.profile.name, folder=weights.folder, tools=tools_of_gold(prepared.suite, keys=tasks), device=device,
+        size=weights.size, report=weights.report,
+    )  # fmt: skip
+    report.execution = measure_on_device(
+        prepared=replace(prepared, profile=built), tasks=tasks, conditions={"weights": report.weights}
+    )
+    save(report)
     return report

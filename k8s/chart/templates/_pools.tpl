@@ -6,6 +6,14 @@
 {{- if kindIs "invalid" $pool.maxSurge -}}{{- $_ := set $pool "maxSurge" (ternary 0 1 (or (eq $pool.device "cuda") (ne $pool.gpu.claimTemplate ""))) -}}{{- end -}}
 {{- $server := $pool.modelServer -}}
 {{- if kindIs "invalid" $server.maxSurge -}}{{- $_ := set $server "maxSurge" (ternary 0 1 (gt (int $server.gpu.count) 0)) -}}{{- end -}}
+{{- if not $pool.resources.memory -}}
+{{- /* Each worker process of the pod loads experts of its own; /dev/shm counts as memory. */ -}}
+{{- $needs := .root.Files.Get "files/host-memory.yaml" | fromYaml -}}
+{{- $need := get $needs (ternary $pool.profile "judged" (has "executed" $pool.takes)) -}}
+{{- if not $need }}{{ fail (printf "pools: %s executes with the profile %s, whose needs are not known: give resources.memory (`planarena profiles memory`)." $pool.name $pool.profile) }}{{ end -}}
+{{- $shared := div (add (include "planarena.bytes" $pool.sharedMemory | int64) 1073741823) 1073741824 -}}
+{{- $_ := set $pool.resources "memory" (printf "%dGi" (add (mul (index $need $pool.device | int64) (include "planarena.workersOfPod" $pool | int64)) $shared)) -}}
+{{- end -}}
 {{ toJson $pool }}
 {{- end }}
 

@@ -21,6 +21,7 @@ INVOCATIONS = {
     "profiles list": ("--json",),
     "profiles show": ("paper", "--json"),
     "profiles fetch": ("paper", "--dry-run", "--json"),
+    "profiles memory": ("paper", "--json"),
     "tools list": ("--json",),
     "score-plans": ("-", "--suite", "toolmini", "--json"),
     "evaluate": ("--suite", "toolmini", "--tasks", "QA/0", "--json"),
@@ -32,6 +33,7 @@ INVOCATIONS = {
     "check suite": ("toolmini", "--json"),
     "check expert": ("lead", "--profile", "lead", "--json"),
     "bench execution": ("--only", "cold", "--tasks", "14", "--samples", "1", "--json"),
+    "bench device": ("--device", "cpu", "--small", "--seconds", "1", "--limit-tasks", "1", "--samples", "1", "--json"),
     "bench rewards": ("--limit-tasks", "1", "--samples", "1", "--json"),
     "bench search": ("--gold-decompositions", "--json"),
     "bench decompositions": ("--json",),
@@ -48,6 +50,7 @@ TYPES = {
     "profiles list": [{"name": str, "digest": str, "experts": list}],
     "profiles show": {"name": str, "digest": str, "models": list},
     "profiles fetch": {"downloads": list, "bytes": int, "bytes_free": int},
+    "profiles memory": {"cpu": dict, "cuda": dict},
     "tools list": [{"name": str, "domain": str, "inputs": dict, "outputs": dict}],
     "score-plans": {"metrics": dict, "tasks": list, "counts": dict},
     "evaluate": {"summary": dict, "results": list, "suite": dict},
@@ -66,6 +69,7 @@ TYPES = {
     "check suite": {"suite": str, "package": type(None), "holds": bool, "checks": list},
     "check expert": {"expert": str, "package": str, "version": str, "digest": str, "holds": bool, "tools": dict},
     "bench execution": {"ratios": dict, "phases": dict},
+    "bench device": {"device": dict, "experts": list, "batch_sizes": dict, "execution": dict},
     "bench rewards": {"phases": dict, "conditions": dict, "claims": dict},
     "bench search": {"suite": str, "figures": dict},
     "bench decompositions": [{"suite": str, "decomposer": str, "deacc": dict, "fields": dict}],
@@ -95,8 +99,8 @@ def prints_a_table(callback) -> bool:
 SLOW = frozenset({"train table", "bench reliability", "audit", "shortcuts build", "shortcuts measure"})
 """They train planners, measure whole profiles, or attack and learn suites; the tests of these measurements read their
 JSON (`tests/evaluator/openagi/training/test_table.py`, `tests/evaluator/studies/benchmarks/test_benchmarks.py`)."""
-QUICK = ("suites list", "suites show", "suites sample", "planners list", "profiles list", "profiles show", "tools list",
-         "score-plans", "evaluate", "check expert")  # fmt: skip
+QUICK = ("suites list", "suites show", "suites sample", "planners list", "profiles list", "profiles show",
+         "profiles memory", "tools list", "score-plans", "evaluate", "check expert")  # fmt: skip
 """The others load networks."""
 
 

@@ -8,7 +8,7 @@ from PIL import Image
 from evaluator.core.records import ArtefactReference
 from evaluator.core.values import Artefact, encode
 from evaluator.execution.engine.artefacts import Artefacts, WritesBehind
-from evaluator.execution.engine.store import LocalStore, MemoryStore
+from evaluator.execution.engine.store import LocalStore, MemoryStore, ObjectMissingError
 
 
 class GatedStore(MemoryStore):
@@ -170,3 +170,48 @@ def test_large_pictures_are_encoded_in_threads_as_they_are_one_by_one(monkeypatc
     # Each is kept once; a picture that changed since is encoded again.
     pictures[0].putpixel((0, 0), (255, 255, 255))
     assert artefacts.keep(pictures[0]) == _reference(encode(pictures[0]))
+
+
+def test_values_are_read_ahead_once_and_errors_wait_for_whoever_asks():
+    class Counting(MemoryStore):
+        reads = 0
+
+        def get(self, digest):
+            self.reads += 1
+            return super().get(digest)
+
+    store = Counting()
+    picture, text = encode(Image.new("RGB", (300, 200), "red")), encode("a red circle")
+    for artefact in (picture, text):
+        store.put(artefact)
+    lost = ArtefactReference(digest="0" * 64, media_type=text.media_type)
+    artefacts = Artefacts(store=store)
+    wanted = [_reference(picture), _reference(text), lost]
+    artefacts.read_ahead([*wanted, *wanted])
+    assert artefacts.extent(wanted[0]) == (300, 200)
+    assert artefacts.value(wanted[1]) == "a red circle"
+    assert artefacts.value(wanted[0]).size == (300, 200)
+    with pytest.raises(ObjectMissingError):
+        artefacts.value(lost)
+    assert store.reads == 3
+    artefacts.read_ahead(wanted[:2])
+    artefacts.close()
+    assert store.reads == 3, "what is there is not read again"
+
+
+def test_the_next_batch_is_read_while_one_runs():
+    seen = []
+
+    class Reading(MemoryStore):
+        def get(self, digest):
+            seen.append(threading.current_thread().name)
+            return super().get(digest)
+
+    store = Reading()
+    references = [_reference(encode(f"text {number}")) for number in range(4)]
+    for number in range(4):
+        store.put(encode(f"text {number}"))
+    artefacts = Artefacts(store=store)
+    artefacts.read_ahead(references)
+    assert [artefacts.value(reference) for reference in references] == [f"text {number}" for number in range(4)]
+    assert {name.rpartition("_")[0] for name in seen} == {"read"}

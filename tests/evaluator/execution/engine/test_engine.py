@@ -1,5 +1,6 @@
 """The engine: every distinct call once, in batches; one failure costs only what depends on it."""
 
+import threading
 from collections import Counter
 
 import pytest
@@ -161,3 +162,37 @@ def test_a_plan_that_grows_an_image_beyond_the_limit_is_at_fault():
 @pytest.mark.parametrize("digest", ["", "../../etc/passwd", "A" * 64, "0" * 63])
 def test_what_is_not_a_digest_is_not_in_the_store(tmp_path, digest):
     assert not LocalStore(tmp_path).has(digest)
+
+
+@pytest.mark.parametrize("ahead", [True, False])
+def test_inputs_of_a_batch_are_read_by_threads_where_that_pays_with_equal_results(ahead):
+    readers = []
+
+    class Recording(MemoryStore):
+        def get(self, digest):
+            readers.append(threading.current_thread().name.rpartition("_")[0])
+            return super().get(digest)
+
+    # Without a cache: every input is read again.
+    engine = Engine(pool=pool(invert=invert, mirror=mirror), store=Recording(), cache_bytes=1)
+    assert engine.reads_ahead, "the fake device is no CPU"
+    engine.reads_ahead = ahead
+    pictures = [picture(level) for level in range(10, 90, 10)]
+    jobs = [
+        job(engine, chain("invert", "mirror"), task=str(number), image=image) for number, image in enumerate(pictures)
+    ]
+    readers.clear()
+    found = {result.job.task: engine.value(result.answer).getpixel((0, 0)) for result in engine.run(jobs)}
+    assert found == {str(number): (255 - level, 215, 165) for number, level in enumerate(range(10, 90, 10))}
+    assert ("read" in readers) is ahead
+
+
+def test_files_that_a_cpu_reads_itself_are_not_read_by_threads():
+    class OnCpu(FakePool):
+        device_class = {"kind": "cpu"}
+
+    class InBucket(MemoryStore):
+        parallel_writes = 8
+
+    assert not Engine(pool=OnCpu({}), store=MemoryStore()).reads_ahead
+    assert Engine(pool=OnCpu({}), store=InBucket()).reads_ahead
