@@ -333,6 +333,8 @@ def chosen_planner(
     given = [option for option, value in options.items() if value]
     if not given and strategy and roles:
         return {"kind": "roles", "strategy": strategy}
+    if not given and strategy:
+        raise UsageError("--strategy needs --model, --checkpoint, --chat or a --role for each role")
     if len(given) != 1:
         chosen = " and ".join(given) or "none"
         raise UsageError(f"give one of --planner, --model, --checkpoint, --chat, --plans and --agent, not {chosen}")

@@ -65,5 +65,5 @@ NOTHING = {"planner": "", "model": "", "checkpoint": None, "chat": "", "chat_mod
 def test_a_strategy_whose_roles_have_models_needs_no_other():
     chosen = chosen_planner(**NOTHING, strategy="lumos/iterative", roles=["plan", "ground"])
     assert chosen == {"kind": "roles", "strategy": "lumos/iterative"}
-    with pytest.raises(UsageError, match="not none"):
+    with pytest.raises(UsageError, match="or a --role for each role"):
         chosen_planner(**NOTHING, strategy="lumos/iterative")

@@ -394,7 +394,7 @@ class TestCommand:
             (["--planner", "gold", "--model", "a/b", "--strategy", "s"], "not --planner and --model"),
             (
                 ["--planner", "gold", "--strategy", "hugginggpt"],
-                "--strategy needs --model, --checkpoint or --chat",
+                "--strategy needs --model, --checkpoint, --chat or a --role for each role",
             ),
             (["--chat", "https://a.org/v1", "--chat-model", "m"], "--chat needs --strategy"),
             (["--chat", "https://a.org/v1", "--strategy", "hugginggpt"], "--chat needs --chat-model"),
