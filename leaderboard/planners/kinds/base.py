@@ -147,6 +147,8 @@ class Kind(ABC):
     """Whether its own language model, if it has one, answers calls besides those of roles."""
     role_message: ClassVar[type[RoleModel] | None] = None
     """Its language model in a lease, if that can be the model of a role of a strategy; None: it cannot."""
+    is_new_in_roles: ClassVar[bool] = False
+    """Whether workers of before the kind could be the model of a role refuse such leases."""
     role_noun: ClassVar[str] = ""
     """Such a model with article, at the beginning of a sentence; empty: as `noun`."""
 

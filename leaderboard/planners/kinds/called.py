@@ -85,6 +85,7 @@ class EndpointKind(CalledKind):
 
     kind = PlannerKind.ENDPOINT
     role_message = EndpointPlanner
+    is_new_in_roles = True
     role_noun = "A planner/1 endpoint"
     noun = "An HTTP endpoint"
     choice = "An HTTP endpoint that speaks planner/1"

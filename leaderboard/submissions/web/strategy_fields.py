@@ -14,7 +14,6 @@ from leaderboard.planners.data import ENDPOINT_URL, HEADER_NAME, HEADER_VALUE
 from leaderboard.planners.kinds.checkpoint import CHECKPOINT_DIGEST
 from leaderboard.planners.kinds.hub import REVISION
 from leaderboard.planners.kinds.language_models import MODEL_ID, OPTIONS, ROLES, strategy_named
-from leaderboard.planners.models import PlannerKind
 from leaderboard.planners.roles import FIELDS_OF_ROLES, NOUNS
 from leaderboard.platform.fields import Field
 
@@ -144,7 +143,8 @@ class StrategyFields:
                 for field in SHOWN
             ]
             file = form[f"{path}{_SEPARATOR}{CHECKPOINT_FILE}"]
-            fields.insert(-1, ModelField(PlannerKind.CHECKPOINT.value, file))
+            uploaded = " ".join(kind for kind, fields in FIELDS_OF_ROLES.items() if CHECKPOINT_DIGEST in fields)
+            fields.insert(-1, ModelField(uploaded, file))
             is_open = (
                 not self.has_main_model
                 or bool(kind.value() or kind.errors)

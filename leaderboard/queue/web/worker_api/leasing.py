@@ -28,8 +28,7 @@ from leaderboard.catalog.library import NotReadyError
 from leaderboard.evaluations.models import Evaluation
 from leaderboard.evaluations.results.recorded_answers import AnswersLostError, answers_for
 from leaderboard.planners import roles
-from leaderboard.planners.kinds import kind_of
-from leaderboard.planners.models import PlannerKind
+from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.planners.secret_headers import HeaderUnreadableError
 from leaderboard.platform.tracing.evaluations import lease_span
 from leaderboard.queue import beside
@@ -44,7 +43,8 @@ _SLICED_HEARTBEAT_SECONDS = 5
 _WITHOUT_ROLES = Q(submission__planner__role_kinds=[])
 """Evaluations whose planners have no models of roles."""
 _WITHOUT_ENDPOINT_ROLES = ~(
-    Q(submission__planner__role_kinds__contains=[PlannerKind.ENDPOINT]) | Q(submission__planner__kind=PlannerKind.ROLES)
+    Q(submission__planner__role_kinds__overlap=[kind for kind in KINDS if KINDS[kind].is_new_in_roles])
+    | Q(submission__planner__kind__in=[kind for kind in KINDS if not KINDS[kind].has_main_model])
 )
 """Evaluations whose planners have no endpoints as models of roles, and a main model."""
 _ASKS_PLANNER = Q(submission__is_regrade=False)
