@@ -89,7 +89,7 @@ def test_a_stranger_asks_watches_goes_on_and_edits_the_plan(arena: Arena, page: 
     page.get_by_text("Edit the plan").click()
     plan = page.get_by_label(re.compile("^Plan as JSON")).input_value()
     page.get_by_label(re.compile("^Plan as JSON")).fill(plan)
-    page.get_by_role("button", name="Run this plan").click()
+    page.get_by_role("button", name="Run this plan", exact=True).click()
     expect(page.locator("#run .outcome").first).to_have_text("Done", timeout=60_000)
     expect(page.get_by_text("from the store").first).to_be_visible()
 
