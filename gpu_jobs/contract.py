@@ -613,7 +613,7 @@ class RunFile(Message):
 
 
 class RunMark(Message):
-    """What somebody marked in a picture of a run (`evaluator.workbench.pointing`)."""
+    """What somebody marked in a picture of a run (`evaluator.core.marks`)."""
 
     type: str
     """`point`, `box` or `stroke`."""

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.marks import MarkError, mark_of, placed
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.values import Artefact, MediaType, decode
 from evaluator.execution.engine.store import Store
 from evaluator.workbench.events import Ending, Event, artefacts_of, ended
 from evaluator.workbench.files import FileRefusedError, ReadFile, UploadedFile, read_upload
-from evaluator.workbench.pointing import MarkError, mark_of, placed
 from evaluator.workbench.running import RunRequest
 from gpu_jobs import bundles
 from gpu_jobs.client import ApiClient, RefusedError

@@ -23,12 +23,12 @@ from evaluator.core.commands.exit_codes import ExitCode
 from evaluator.core.commands.listing import printable
 from evaluator.core.commands.options import VerboseOption, writable_folder
 from evaluator.core.commands.usage import chosen_suite, out, usage_error, write_bytes
+from evaluator.core.marks import Mark, MarkError, MarkKind, placed
 from evaluator.core.process import as_printable_json
 from evaluator.core.suites.registry import executed_suites, suite_of
 from evaluator.core.values import PICTURES, Artefact, MediaType, Value, decode
 from evaluator.workbench.events import Ending
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
-from evaluator.workbench.pointing import Mark, MarkError, MarkKind, placed
 from evaluator.workbench.saving import Fetch, files_of_run
 from evaluator.workbench.tree import ENDINGS, RunTree, StepState, TreeStep, Values
 

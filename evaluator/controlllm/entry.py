@@ -150,5 +150,5 @@ ATTACKS = "evaluator.controlllm.attacks"
 STRATEGIES = (
     "evaluator.controlllm.strategies", "evaluator.controlllm.baselines.hugginggpt",
     "evaluator.controlllm.baselines.gpt4tools", "evaluator.controlllm.baselines.visprog",
-    "evaluator.controlllm.baselines.visual_chatgpt",
+    "evaluator.controlllm.baselines.visual_chatgpt", "evaluator.controlllm.baselines.interngpt",
 )  # fmt: skip

@@ -54,7 +54,7 @@ def given(
     sizes: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Event:
     """The files of the request, as type and artefact by name, with the width and height of pictures as they were given,
-    and what was marked in them (`pointing.Placed.given`)."""
+    and what was marked in them (`evaluator.core.marks.Placed.given`)."""
     shown: dict[str, JsonValue] = {
         name: {"type": kind, **_shown(ref), **({"size": list(sizes[name])} if name in sizes else {})}
         for name, (kind, ref) in files.items()

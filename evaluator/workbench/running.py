@@ -38,7 +38,7 @@ class RunRequest:
     files: Mapping[str, tuple[ResourceType, Value]]
     """Type and value by name, without the `$`; those of marks included."""
     marks: Mapping[str, JsonValue] = field(default_factory=dict)
-    """What was marked in pictures (`pointing.Placed.given`)."""
+    """What was marked in pictures (`evaluator.core.marks.Placed.given`)."""
     sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """Width and height of pictures as they were given: larger ones are scaled down."""
     plan: JsonValue | None = None

@@ -13,12 +13,12 @@ from django.db.models import Q
 from django.db.models.functions import Now
 
 from evaluator.core.canonical_json import JsonValue, dumps
+from evaluator.core.marks import Mark, MarkError, mark_of, named
 from evaluator.core.storable import unkeepable
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import ResourceType
 from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.files import MOST_BYTES, FileRefusedError, type_of
-from evaluator.workbench.pointing import Mark, MarkError, mark_of, named
 from evaluator.workbench.running import MOST_FILES
 from evaluator.workbench.saving import ending_of
 from leaderboard.catalog.models import Suite

@@ -43,7 +43,7 @@ class Run(models.Model):
     plan = models.JSONField(null=True)
     """A plan that runs instead of the planner's."""
     marks = models.JSONField(default=list, db_default=[], blank=True)
-    """What was marked in pictures: `evaluator.workbench.pointing.Mark`."""
+    """What was marked in pictures: `evaluator.core.marks.Mark`."""
     state = models.CharField(max_length=10, choices=RunState, default=RunState.WAITING)
     reason = models.TextField(blank=True)
     """Why it was cancelled or returned, as a sentence."""

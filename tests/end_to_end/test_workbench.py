@@ -108,17 +108,53 @@ def test_a_click_on_a_picture_and_the_arrow_keys_point(arena: Arena, page: Page)
     # In the middle of a pixel of the picture, which has 64 on each side.
     side = box["width"] / 64
     picture.click(position={"x": 32.5 * side, "y": 16.5 * side})
-    column, row = page.get_by_label("Column"), page.get_by_label("Row", exact=True)
-    expect(column).to_have_value("32")
-    expect(row).to_have_value("16")
+    places = page.get_by_label("Places")
+    expect(places).to_have_value("32,16")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Shift+ArrowDown")
-    expect(column).to_have_value("33")
-    expect(row).to_have_value("26")
+    expect(places).to_have_value("33,26")
     page.get_by_role("button", name="Run", exact=True).click()
 
     expect(page.locator("#run")).to_have_attribute("data-ended", "", timeout=60_000)
-    expect(page.get_by_role("img", name="point-1: 33, 26 in garden.png")).to_be_visible()
+    expect(page.get_by_role("img", name="point-1 at 33,26 in garden.png")).to_be_visible()
+
+
+def test_boxes_are_dragged_and_strokes_painted_or_placed_by_keys(arena: Arena, page: Page) -> None:
+    page.goto(f"{arena.url}/workbench/")
+    page.get_by_label("Files").set_input_files(PREPARED / "garden.png")
+    picture = page.locator("canvas.pointing-picture")
+    expect(picture).to_be_visible()
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    assert box is not None
+    side = box["width"] / 64
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        return box["x"] + (x + 0.5) * side, box["y"] + (y + 0.5) * side
+
+    places = page.get_by_label("Places")
+    page.get_by_label("Mark").select_option("box")
+    page.mouse.move(*at(4, 5))
+    page.mouse.down()
+    page.mouse.move(*at(20, 30), steps=4)
+    page.mouse.up()
+    expect(places).to_have_value("4,5; 20,30")
+
+    page.get_by_label("Mark").select_option("stroke")
+    expect(places).to_have_value("")
+    page.mouse.move(*at(10, 10))
+    page.mouse.down()
+    for column in (14, 18, 22):
+        page.mouse.move(*at(column, 12))
+    page.mouse.up()
+    expect(places).to_have_value("10,10; 14,12; 18,12; 22,12")
+
+    picture.focus()
+    page.keyboard.press("Delete")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Shift+ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(places).to_have_value("22,12; 12,12")
 
 
 def test_an_uploaded_picture_and_a_hostile_file(arena: Arena, page: Page) -> None:

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Completion, GenerateCall, Message, ToolDefinition
+from evaluator.core.marks import given_mark, in_words
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.abstaining import FORM as ABSTENTION
 from evaluator.core.plans.abstaining import abstention
@@ -98,9 +99,15 @@ def resource_named(*, written: str, request: PlannerRequest) -> str | None:
 
 
 def resource_lines(request: PlannerRequest) -> str:
-    """The request's resources, one per line; a sentence if there are none."""
-    lines = [f"- {reference_to(name)} ({kind})" for name, kind in request.task.resources.items()]
+    """The request's resources, one per line, with the places of marks; a sentence if there are none."""
+    lines = [f"- {reference_to(name)} ({kind}){_place(name, request)}" for name, kind in request.task.resources.items()]
     return "\n".join(lines) or "- nothing but the words of the request"
+
+
+def _place(name: str, request: PlannerRequest) -> str:
+    """Where a resource is in a picture, if it is a mark."""
+    mark = given_mark(request.task.given.get(name))
+    return "" if mark is None else f": {in_words(mark)}, in pixels from the upper left (column,row)"
 
 
 def tool_lines(request: PlannerRequest) -> str:

@@ -4,11 +4,13 @@ ANSWER, LABELS, BOXES, MASKS, SEGMENTS = "Answer", "Labels", "Boxes", "Masks", "
 OUTLINES, DEPTH, NORMALS, POSE, EDIT = "Outlines", "Depth", "Normals", "Pose", "Edit"
 READING = "Reading"
 TRANSCRIPT, SOUND, DUB = "Transcript", "Sound", "Dub"
+HIT, NAMED, REPLACED = "Hit", "Named", "Replaced"
 VARIATION = "Variation"
 """The profile's ViT score, but 0 for a copy."""
 RULE_NAMES = frozenset(
     {
         ANSWER, LABELS, BOXES, MASKS, SEGMENTS, OUTLINES, DEPTH, NORMALS, POSE, EDIT, READING, TRANSCRIPT, SOUND, DUB,
+        HIT, NAMED, REPLACED,
     }
 )  # fmt: skip
 """Scores that every profile has."""

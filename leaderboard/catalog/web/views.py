@@ -31,6 +31,7 @@ from leaderboard.evaluations.results.objects import read_record, server_store
 from leaderboard.evaluations.results.stored_rows import facts_of
 from leaderboard.evaluations.visibility import sees_gold
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
+from leaderboard.evaluations.web.tasks.marks_shown import given_marks
 from leaderboard.evaluations.web.tasks.stored_tasks import stored_reading
 from leaderboard.help.documents.chapters import fragment
 from leaderboard.platform.http.caching import tagged_page
@@ -95,10 +96,12 @@ def _preview(*, task: LibraryTask, samples: Sequence[SampleResult], reading: Rea
 
 
 def _inputs(*, task: LibraryTask, samples: Sequence[SampleResult], reading: Reading) -> Iterator[Shown]:
+    marks = given_marks(task.values_given)
     for sample in samples:
         for name, reference in sample.inputs.items():
             alt = f"{name} of task {task.key}, sample {sample.index + 1}"
-            yield reading.show(name=name, reference=reference, alt=alt)
+            shown = reading.show(name=name, reference=reference, alt=alt)
+            yield reading.with_marks(shown, file=name, reference=reference, marks=marks)
 
 
 def _as_text(values: Mapping[str, Any]) -> str:

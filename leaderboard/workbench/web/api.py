@@ -14,8 +14,8 @@ from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from evaluator.core.marks import LARGEST, MOST_MARKS, Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.files import MOST_BYTES
-from evaluator.workbench.pointing import LARGEST, MOST_MARKS, Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.running import MOST_FILES
 from leaderboard.people.authentication import LOGGED_IN, user_of
 from leaderboard.people.models import Scope

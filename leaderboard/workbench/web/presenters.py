@@ -1,22 +1,24 @@
 """The page of a run: its request, its plan as a drawing, and each step that has ended."""
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import Prefetch, prefetch_related_objects
 from django.urls import reverse
 
+from evaluator.core.marks import MarkKind
 from evaluator.core.records import ArtefactReference
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.types import Catalogue, ResourceType
 from evaluator.workbench.events import Ending
-from evaluator.workbench.pointing import MarkKind
 from evaluator.workbench.tree import ENDINGS
 from leaderboard.evaluations.results.objects import object_url, server_store
 from leaderboard.evaluations.visibility import Reader
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading, Shown
+from leaderboard.evaluations.web.tasks.marks_shown import MarkedPicture, given_marks, marked
 from leaderboard.evaluations.web.tasks.plan_graph import Graph, Marks, draw, types_of
 from leaderboard.planners.kinds import KINDS, kind_of
 from leaderboard.platform.fields import SeenBy
@@ -45,38 +47,6 @@ class Step(NamedTuple):
     expert: str
     inputs: tuple[Shown, ...]
     outputs: tuple[Shown, ...]
-
-
-class DrawnMark(NamedTuple):
-    """A mark in a picture."""
-
-    name: str
-    kind: str
-    """`point`, `box` or `stroke`."""
-    picture: str
-    url: str
-    width: int
-    height: int
-    places: tuple[tuple[int, int], ...]
-
-    @property
-    def words(self) -> str:
-        """Where it is."""
-        return f"{self.name}: {'; '.join(f'{x}, {y}' for x, y in self.places)} in {self.picture}"
-
-    @property
-    def line(self) -> str:
-        """Its places as SVG writes points; the four corners of a box."""
-        places = self.places
-        if self.kind == MarkKind.BOX:
-            (left, top), (right, bottom) = places
-            places = ((left, top), (right, top), (right, bottom), (left, bottom), (left, top))
-        return " ".join(f"{x + 0.5},{y + 0.5}" for x, y in places)
-
-    @property
-    def radius(self) -> float:
-        """Of a point's ring, in pixels."""
-        return max(self.width, self.height) / 24
 
 
 class Alternative(NamedTuple):
@@ -108,10 +78,11 @@ class RunPage(NamedTuple):
     outcome: str
     sentence: str
     files: tuple[Shown, ...]
-    marks: tuple[DrawnMark, ...]
+    marks: tuple[MarkedPicture, ...]
+    """Pictures with marks in them."""
     pictures: tuple[Pointable, ...]
-    next_point: int
-    """Number of a point of the next request, which sees the marks of this one."""
+    next_marks: str
+    """Names that a mark of the next request may get, which sees the marks of this one."""
     graph: Graph | None
     steps: tuple[Step, ...]
     answers: tuple[Shown, ...]
@@ -161,13 +132,13 @@ def run_page(run: Run) -> RunPage:
         outcome=OUTCOMES[ending] if ending else "cancelled" if run.state == RunState.CANCELLED else "waiting",
         sentence=_sentence(run, seen=len(seen), steps=len(steps)),
         files=tuple(_shown(reading, name=name, artefact=file, alt=f"The file {name}") for name, file in given.items()),
-        marks=tuple(_drawn(name, mark, files=given) for name, mark in marks.items()),
+        marks=tuple(_marked(marks, files=given)),
         pictures=tuple(
             Pointable(name, object_url(digest=artefact["digest"], split=""), _size(artefact))
             for name, artefact in (*given.items(), *((result["name"], result) for result in results))
             if artefact["type"] == ResourceType.IMAGE
         ),
-        next_point=1 + sum(mark["type"] == MarkKind.POINT for mark in run.marks),
+        next_marks=_next_marks(run.marks),
         graph=_graph(plan, seen=seen, catalogue=catalogue, resources={n: file["type"] for n, file in given.items()}),
         steps=steps,
         answers=tuple(
@@ -228,11 +199,19 @@ def _alternatives(planned: Mapping[str, Any]) -> tuple[Alternative, ...]:
     )
 
 
-def _drawn(name: str, mark: Mapping[str, Any], *, files: Mapping[str, Any]) -> DrawnMark:
-    width, height = mark["size"]
-    url = object_url(digest=files[mark["picture"]]["digest"], split="")
-    places = tuple((x, y) for x, y in mark["at"])
-    return DrawnMark(name, mark["type"], mark["picture"], url, width, height, places)
+def _next_marks(marks: Sequence[Mapping[str, Any]]) -> str:
+    counts = Counter(mark["type"] for mark in marks)
+    *others, last = (f"{kind}-{counts[kind.value] + 1}" for kind in MarkKind)
+    return f"{', '.join(others)} or {last}"
+
+
+def _marked(values: Mapping[str, Any], *, files: Mapping[str, Any]) -> Iterator[MarkedPicture]:
+    """Each picture with its marks."""
+    marks = given_marks(values)
+    sizes = {mark.picture: values[name]["size"] for name, mark in marks.items()}
+    for picture, size in sizes.items():
+        url = object_url(digest=files[picture]["digest"], split="")
+        yield marked(url=url, picture=picture, size=size, marks=marks)
 
 
 def _catalogue(run: Run) -> Catalogue | None:

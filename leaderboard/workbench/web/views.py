@@ -19,12 +19,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from evaluator.core.canonical_json import JsonValue
+from evaluator.core.marks import Mark, MarkError, MarkKind, mark_of
 from evaluator.core.tools.types import ResourceType
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.files import FileRefusedError, type_of
 from evaluator.workbench.own_tasks import task_of_run
-from evaluator.workbench.pointing import Mark, MarkError, MarkKind, mark_of
 from evaluator.workbench.saving import files_of_run
 from leaderboard.evaluations.results.objects import server_store
 from leaderboard.people.models import User
@@ -91,18 +91,27 @@ def bench(request: HttpRequest) -> HttpResponse:
     return _started(request, new)
 
 
+_LONGEST_MARK = 1000
+"""Characters of the places of a mark."""
+
+
 def _marks(request: HttpRequest, *, pictures: Sequence[str]) -> list[Mark]:
-    """The point of the form, if it has one; in the first picture unless the form names a picture.
+    """The mark of the form, if it has one; in the first picture unless the form names a picture.
 
     Raises:
-        MarkError: it has only one side, or is no place.
+        MarkError: it has no such kind, or too few, too many or malformed places.
     """
-    sides = [request.POST.get(f"point_{side}", "").strip() for side in "xy"]
-    if not any(sides):
+    written = request.POST.get("mark_at", "").strip().rstrip(";")
+    if not written:
         return []
-    picture = request.POST.get("point_picture", "").strip() or next(iter(pictures), "")
-    place = [int(side) if side.isdecimal() and len(side) < 8 else -1 for side in sides]
-    return [mark_of(MarkKind.POINT, picture=picture, at=[place])]
+    picture = request.POST.get("mark_picture", "").strip() or next(iter(pictures), "")
+    places = [[_side(side) for side in pair.split(",")] for pair in written[:_LONGEST_MARK].split(";")]
+    return [mark_of(request.POST.get("mark_kind", MarkKind.POINT), picture=picture, at=places)]
+
+
+def _side(text: str) -> int:
+    """A coordinate; -1, which no mark takes, for a text that is none."""
+    return int(text) if text.strip().isdecimal() and len(text) < 8 else -1
 
 
 def _is_picture(name: str) -> bool:

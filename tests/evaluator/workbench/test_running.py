@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image as PillowImage
 
+from evaluator.core.marks import mark_of, placed
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import ArtefactReference, PlannerCall, Reason
 from evaluator.core.sounds import sound_of, wav_of
@@ -20,7 +21,6 @@ from evaluator.execution.experts.profile import load_profile
 from evaluator.workbench import events
 from evaluator.workbench.events import artefacts_of
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
-from evaluator.workbench.pointing import mark_of, placed
 from evaluator.workbench.running import RunRequest, load_experts, run
 
 PREPARED = Path(__file__).resolve().parents[3] / "leaderboard" / "workbench" / "prepared"

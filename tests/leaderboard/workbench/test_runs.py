@@ -440,7 +440,7 @@ def test_a_point_of_the_page_reaches_the_worker_and_is_drawn(site, settings):
     page = Client().post(
         "/workbench/",
         {
-            "text": "What is at point-1?", "point_x": "0", "point_y": "0",
+            "text": "What is at point-1?", "mark_kind": "point", "mark_at": "0,0",
             "files": [SimpleUploadedFile("a.txt", b"a note"), SimpleUploadedFile("a.png", PNG)],
         },
     )  # fmt: skip
@@ -449,8 +449,24 @@ def test_a_point_of_the_page_reaches_the_worker_and_is_drawn(site, settings):
 
     assert runner.received[0].files["point-1"] == (ResourceType.POINT, "0,0")
     shown = httpx.get(f"{site}{page.url}").text
-    assert "point-1: 0, 0 in a.png" in shown
+    assert "point-1 at 0,0 in a.png" in shown
     assert '<circle class="mark" cx="0.5" cy="0.5"' in shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "drawn"),
+    [("box", "0.5,0.5 0.5,0.5 0.5,0.5 0.5,0.5 0.5,0.5"), ("stroke", "0.5,0.5 0.5,0.5")],
+)
+def test_a_box_and_a_stroke_of_the_page_reach_the_worker_and_are_drawn(site, settings, kind, drawn):
+    files = [SimpleUploadedFile("a.png", PNG)]
+    form = {"text": "What is here?", "mark_kind": kind, "mark_at": "0,0; 0, 0;", "files": files}
+    page = Client().post("/workbench/", form)
+    runner = work(site, settings)
+
+    assert runner.received[0].files[f"{kind}-1"][0] is {"box": ResourceType.BBOX, "stroke": ResourceType.MASK}[kind]
+    shown = httpx.get(f"{site}{page.url}").text
+    assert f'<polyline class="mark" points="{drawn}"/>' in shown
+    assert f"{kind}-1 " in shown
 
 
 def test_a_point_outside_of_its_picture_fails_with_the_size(site, settings):
@@ -461,10 +477,14 @@ def test_a_point_outside_of_its_picture_fails_with_the_size(site, settings):
 
 
 @pytest.mark.parametrize(
-    "point", [{"point_x": "3"}, {"point_x": "a", "point_y": "1"}, {"point_x": "1", "point_y": "1"}]
-)
-def test_a_point_that_is_none_is_refused_on_the_page(point):
-    response = Client().post("/workbench/", {"text": "Draw it", **point})
+    "mark",
+    [
+        {"mark_at": "3"}, {"mark_at": "a,1"}, {"mark_at": "1,1"}, {"mark_at": "1,1; 2,2", "mark_kind": "circle"},
+        {"mark_at": "1,1", "mark_kind": "box"}, {"mark_at": "1,1,1; 2,2", "mark_kind": "stroke"},
+    ],
+)  # fmt: skip
+def test_a_mark_that_is_none_is_refused_on_the_page(mark):
+    response = Client().post("/workbench/", {"text": "Draw it", **mark})
     assert response.status_code == 400
     assert Run.objects.count() == 0
 
@@ -474,9 +494,10 @@ def test_the_next_request_and_an_edited_plan_keep_the_points(site, settings):
     work(site, settings)
     visitor = Client()
     visitor.post(
-        f"/workbench/{first.pk}/next/", {"text": "More", "point_picture": "a.png", "point_x": "0", "point_y": "0"}
+        f"/workbench/{first.pk}/next/",
+        {"text": "More", "mark_picture": "a.png", "mark_kind": "point", "mark_at": "0,0"},
     )
-    assert "may name it as point-2." in visitor.get(f"/workbench/{first.pk}/").content.decode()
+    assert "may name it as point-2, box-1 or stroke-1." in visitor.get(f"/workbench/{first.pk}/").content.decode()
     visitor.post(f"/workbench/{first.pk}/again/", {"plan": "[]"})
     after, again = Run.objects.exclude(pk=first.pk).order_by("created")
 

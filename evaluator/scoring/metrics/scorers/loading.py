@@ -32,10 +32,11 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
     """
     if name in RULE_NAMES:
         # Slow to import, because of SciPy.
+        from evaluator.scoring.metrics.pointing import POINTING_SCORES
         from evaluator.scoring.metrics.results.rules import RULE_SCORES
         from evaluator.scoring.metrics.sounds import SOUND_SCORES
 
-        return RULE_SCORES[name] if name in RULE_SCORES else SOUND_SCORES[name]
+        return {**RULE_SCORES, **SOUND_SCORES, **POINTING_SCORES}[name]
     if name == VARIATION:
         from evaluator.scoring.metrics.scorers.vit import VariationScore
 

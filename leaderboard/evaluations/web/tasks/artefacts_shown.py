@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from evaluator.core.marks import Mark
 from evaluator.core.records import ArtefactReference
 from evaluator.core.sounds import Sound, stored_sound
 from evaluator.core.values import (
@@ -28,6 +29,7 @@ from evaluator.core.values import (
     sound_of_clip,
 )
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
+from leaderboard.evaluations.web.tasks.marks_shown import MarkedPicture, marked
 
 MOST_DRAWN = 100
 """Maximum number of boxes or masks."""
@@ -189,7 +191,7 @@ class Shown(NamedTuple):
     """An artefact on the page."""
 
     kind: str
-    """`image`, `text`, `overlay`, `audio`, `film`, `video` or `file`. A film is a clip with a sound."""
+    """`image`, `marked`, `text`, `overlay`, `audio`, `film`, `video` or `file`. A film is a clip with a sound."""
     name: str
     url: str
     alt: str
@@ -199,6 +201,8 @@ class Shown(NamedTuple):
     overlay: Overlay | None = None
     heard: Heard | None = None
     """For sounds and films that can be read."""
+    marked: MarkedPicture | None = None
+    """For pictures of a request with marks in them."""
 
     @property
     def is_image(self) -> bool:
@@ -274,6 +278,21 @@ class Reading:
         if len(text) <= MAX_TEXT:
             return shown._replace(text=text)
         return shown._replace(text=text[:MAX_TEXT] + " …", characters=len(text))
+
+    def with_marks(self, shown: Shown, *, file: str, reference: ArtefactReference, marks: Mapping[str, Mark]) -> Shown:
+        """A file of a request with the marks in it, if it is a picture that has some.
+
+        Args:
+            shown: the file without marks.
+            file: its name in the request.
+            reference: the file.
+            marks: of the request, by name.
+        """
+        if not shown.is_image or all(mark.picture != file for mark in marks.values()):
+            return shown
+        width, height = png_size(self._bytes(reference) or b"")
+        drawn = marked(url=shown.url, picture=file, size=(width, height), marks=marks)
+        return shown._replace(kind="marked", marked=drawn)
 
     def show_output(
         self, *, name: str, kind: str, reference: ArtefactReference, over: ArtefactReference | None, alt: str

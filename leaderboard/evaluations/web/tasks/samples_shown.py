@@ -1,8 +1,10 @@
 """The samples on the page of a task: inputs, outputs and times of each step, and scores."""
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
+from evaluator.core.marks import Mark
 from evaluator.core.records import ArtefactReference, ResultRecord, SampleResult, StepRun
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.values import MediaType
@@ -76,15 +78,28 @@ class StepTotal(NamedTuple):
 
 
 def samples_page(
-    *, samples: Sequence[SampleResult], number: str | None, reading: Reading, catalogue: Catalogue | None
+    *,
+    samples: Sequence[SampleResult],
+    number: str | None,
+    reading: Reading,
+    catalogue: Catalogue | None,
+    marks: Mapping[str, Mark] = MappingProxyType({}),
 ) -> SamplesPage:
-    """One page of samples. `number` comes from the query string; invalid numbers give the first page."""
+    """One page of samples.
+
+    Args:
+        samples: of the record.
+        number: of the page, from the query string; invalid numbers give the first page.
+        reading: reads the artefacts.
+        catalogue: the tools of the suite, if it is known.
+        marks: in the pictures of the request, by name, as far as readers may know them.
+    """
     starts = range(0, len(samples), SAMPLES_PER_PAGE)
     page = int(number) if number and number.isascii() and number.isdigit() and len(number) < 9 else 1
     page = page if 1 <= page <= len(starts) else 1
     start = (page - 1) * SAMPLES_PER_PAGE
     shown = tuple(
-        _sample(sample=sample, reading=reading, catalogue=catalogue, is_open=place < OPEN_AT_FIRST)
+        _sample(sample=sample, reading=reading, catalogue=catalogue, marks=marks, is_open=place < OPEN_AT_FIRST)
         for place, sample in enumerate(samples[start : start + SAMPLES_PER_PAGE])
     )
     links = []
@@ -132,7 +147,14 @@ def score_in_words(record: ResultRecord) -> str:
     return words if not without else f"{words} {without} more could not be scored."
 
 
-def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | None, is_open: bool) -> ShownSample:
+def _sample(
+    *,
+    sample: SampleResult,
+    reading: Reading,
+    catalogue: Catalogue | None,
+    marks: Mapping[str, Mark],
+    is_open: bool,
+) -> ShownSample:
     number = sample.index + 1
     below = _pictures_below(sample)
     for run in sample.steps:
@@ -161,7 +183,10 @@ def _sample(*, sample: SampleResult, reading: Reading, catalogue: Catalogue | No
     return ShownSample(
         number=number,
         score=sample.score,
-        inputs=tuple(show(f"${name}", value, f"Given {name}") for name, value in sample.inputs.items()),
+        inputs=tuple(
+            reading.with_marks(show(f"${name}", value, f"Given {name}"), file=name, reference=value, marks=marks)
+            for name, value in sample.inputs.items()
+        ),
         steps=tuple(
             _step(run=run, number=number, reading=reading, catalogue=catalogue, below=below) for run in sample.steps
         ),

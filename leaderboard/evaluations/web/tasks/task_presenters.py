@@ -23,6 +23,7 @@ from leaderboard.evaluations.results.task_rows import modality_of, raw_values, w
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.faults_shown import Faults, ShownFault, faults_of
 from leaderboard.evaluations.web.tasks.grids_shown import GridsPage, grids_page
+from leaderboard.evaluations.web.tasks.marks_shown import given_marks
 from leaderboard.evaluations.web.tasks.plan_graph import Differences, Graph, Marks, differences, draw
 from leaderboard.evaluations.web.tasks.planning_presenters import (
     CallLine,
@@ -189,6 +190,7 @@ def task_page(
             number=samples,
             reading=reading,
             catalogue=library.catalogue if library else None,
+            marks=given_marks(library_task.values_given) if library_task is not None and split != HIDDEN else {},
         )
     transcripts = shown_transcripts(record) if record else ()
     plan: Mapping[str, Any] = record.plan if record is not None and isinstance(record.plan, dict) else {}

@@ -139,6 +139,7 @@ SCRIPTS: Mapping[str, Mapping[str, Script]] = {
     "controlllm/trained": texts(toolmini="It asks no model."),
     "gpt4tools": texts(**{suite: "\n".join(lines) for suite, lines in CALLS.items()}),
     "hugginggpt": HUGGINGGPT,
+    "interngpt": texts(toolmini="It asks no model."),
     "json-plan": texts(openagi=as_json("openagi"), toolmini=as_json("toolmini")),
     "native-tools": {suite: as_calls(suite) for suite in STEPS},
     "openagi/constrained": SEQUENCE,

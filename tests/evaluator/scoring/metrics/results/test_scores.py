@@ -11,6 +11,7 @@ from evaluator.miniature.pictures.maps import normal_map
 from evaluator.miniature.pictures.skeleton import draw_skeleton
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.drawing import Content, draw_tableau, paint
+from evaluator.scoring.metrics.pointing import POINTING_SCORES
 from evaluator.scoring.metrics.results.pictures import (
     box_score,
     depth_score,
@@ -156,7 +157,7 @@ def test_an_edit_counts_the_change_that_was_made() -> None:
 
 
 def test_every_name_has_a_score_that_refuses_other_values() -> None:
-    assert {*RULE_SCORES, *SOUND_SCORES} == RULE_NAMES
+    assert {*RULE_SCORES, *SOUND_SCORES, *POINTING_SCORES} == RULE_NAMES
     for rule in RULE_SCORES.values():
         wrong = "text" if rule.output is not str else Labels(())
         with pytest.raises(TypeError, match=rule.name):

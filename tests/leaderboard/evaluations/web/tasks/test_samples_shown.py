@@ -1,9 +1,13 @@
 """Samples of a task as its page shows them, without a database."""
 
 import pytest
+from django.template.loader import render_to_string
+from PIL import Image as PillowImage
 
+from evaluator.core.marks import mark_of
 from evaluator.core.records import AnswerResult, ArtefactReference, Outcome, ResultRecord, SampleResult, StepRun
 from evaluator.core.tools.catalogues import OPENAGI
+from evaluator.core.values import encode
 from evaluator.execution.engine.store import MemoryStore
 from leaderboard.evaluations.web.tasks.artefacts_shown import Reading
 from leaderboard.evaluations.web.tasks.samples_shown import SAMPLES_PER_PAGE, samples_page, score_in_words, step_totals
@@ -47,6 +51,35 @@ def test_fifty_samples_come_in_pages_and_few_in_none():
     few = page_of(5, None)
     assert few.pages == ()
     assert [one.is_open for one in few.samples] == [True, True, True, False, False]
+
+
+def test_a_picture_of_the_request_is_shown_with_the_marks_in_it_and_their_words():
+    store = MemoryStore()
+    picture = encode(PillowImage.new("RGB", (64, 32)))
+    store.put(picture)
+    reference = ArtefactReference(digest=picture.digest, media_type=picture.media_type)
+    marks = {
+        "point-1": mark_of("point", picture="a.png", at=[(20, 30)]),
+        "box-1": mark_of("box", picture="a.png", at=[(4, 5), (9, 8)]),
+        "stroke-1": mark_of("stroke", picture="b.png", at=[(1, 1), (2, 2)]),
+    }
+    given = sample(0).model_copy(update={"inputs": {"a.png": reference, "c.png": reference}})
+    page = samples_page(
+        samples=[given],
+        number=None,
+        reading=Reading(store=store, url_of=url_on("public")),
+        catalogue=OPENAGI,
+        marks=marks,
+    )
+
+    shown, other = page.samples[0].inputs
+    assert (shown.kind, other.kind) == ("marked", "image")
+    html = render_to_string("components/artefact.html", {"shown": shown})
+    assert 'viewBox="0 0 64 32"' in html
+    assert 'aria-label="point-1 at 20,30 in a.png; box-1 from corner 4,5 to corner 9,8 in a.png"' in html
+    assert '<circle class="mark" cx="20.5" cy="30.5"' in html
+    assert '<polyline class="mark" points="4.5,5.5 9.5,5.5 9.5,8.5 4.5,8.5 4.5,5.5"/>' in html
+    assert "stroke-1" not in html
 
 
 def test_steps_are_counted_over_all_samples():

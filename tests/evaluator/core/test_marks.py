@@ -6,11 +6,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as PillowImage
 
+from evaluator.core.marks import (
+    LARGEST,
+    MOST_MARKS,
+    Mark,
+    MarkError,
+    MarkKind,
+    given_mark,
+    in_words,
+    mark_of,
+    named,
+    placed,
+)
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values import Boxes, Masks
-from evaluator.workbench.pointing import LARGEST, MOST_MARKS, Mark, MarkError, MarkKind, mark_of, named, placed
+from evaluator.core.values import Boxes, Masks, Value
 
-FILES = {"a.png": (ResourceType.IMAGE, PillowImage.new("RGB", (64, 32))), "a.txt": (ResourceType.TEXT, "words")}
+FILES: dict[str, tuple[ResourceType, Value]] = {
+    "a.png": (ResourceType.IMAGE, PillowImage.new("RGB", (64, 32))),
+    "a.txt": (ResourceType.TEXT, "words"),
+}
 
 
 def mark(kind: str, *at: tuple[int, int], picture: str = "a.png") -> Mark:
@@ -69,3 +83,32 @@ def test_marks_are_counted_by_kind_and_bounded() -> None:
     assert list(named([point, mark("box", (1, 1), (2, 2)), point])) == ["point-1", "box-1", "point-2"]
     with pytest.raises(MarkError):
         named([point] * (MOST_MARKS + 1))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, "3,4", [], {}, {"type": "point", "picture": "a.png"},
+        {"type": "circle", "picture": "a.png", "at": [[1, 1]]},
+        {"type": "point", "picture": 1, "at": [[1, 1]]}, {"type": "point", "picture": "a.png", "at": [[1]]},
+        {"type": "point", "picture": "a.png", "at": [["1", 1]]}, {"type": "box", "picture": "a.png", "at": [[1, 1]]},
+    ],
+)  # fmt: skip
+def test_a_given_value_that_is_no_mark_is_none(value: object) -> None:
+    assert given_mark(value) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("kind", "at", "words"),
+    [
+        ("point", ((12, 30), (13, 31)), "at 12,30; 13,31 in a.png"),
+        ("box", ((4, 4), (30, 40)), "from corner 4,4 to corner 30,40 in a.png"),
+        ("stroke", ((1, 2), (3, 4), (5, 6)), "along 1,2; 3,4; 5,6 in a.png"),
+    ],
+)
+def test_a_given_mark_is_read_back_and_said_in_words(kind: str, at: tuple[tuple[int, int], ...], words: str) -> None:
+    given = mark(kind, *at).given(size=(64, 64))
+
+    assert given["size"] == [64, 64]
+    assert given_mark(given) == mark(kind, *at)
+    assert in_words(mark(kind, *at)) == words

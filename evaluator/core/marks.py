@@ -1,4 +1,4 @@
-"""What people point at in the pictures of a request: points, a box or a stroke, as resources of the request.
+"""Marks: what people point at in the pictures of a request, as resources of the request.
 
 A mark is a resource named `point-1`, `box-1` or `stroke-1`, of the type that tools take: points are a `point` (text
 such as `12,30; 40,8`: column and row), a box is a `bbox`, a stroke a rough `mask`.
@@ -6,7 +6,7 @@ such as `12,30; 40,8`: column and row), a box is a `bbox`, a stroke a rough `mas
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import pairwise
 
@@ -38,6 +38,10 @@ class MarkKind(StrEnum):
     """A line of 2 to 64 points over one thing."""
 
 
+MARK_TYPES: Mapping[MarkKind, ResourceType] = {
+    MarkKind.POINT: ResourceType.POINT, MarkKind.BOX: ResourceType.BBOX, MarkKind.STROKE: ResourceType.MASK
+}  # fmt: skip
+"""The type of each kind of mark as a resource."""
 MOST_PLACES: Mapping[MarkKind, tuple[int, int]] = {
     MarkKind.POINT: (1, 3), MarkKind.BOX: (2, 2), MarkKind.STROKE: (2, 64)
 }  # fmt: skip
@@ -72,6 +76,22 @@ class Mark:
         """As one object: `type`, `picture` and `at`."""
         return {"type": self.kind.value, "picture": self.picture, "at": [list(place) for place in self.at]}
 
+    def given(self, *, size: Place) -> dict[str, JsonValue]:
+        """For planners and pages: `to_json` with the width and height of the picture as `size`."""
+        return {**self.to_json(), "size": list(size)}
+
+    def value(self, *, size: Place) -> Value:
+        """The value of the resource, of the kind's type in `MARK_TYPES`, in a picture of this width and height."""
+        match self.kind:
+            case MarkKind.POINT:
+                return "; ".join(f"{x},{y}" for x, y in self.at)
+            case MarkKind.BOX:
+                columns, rows = zip(*self.at, strict=True)
+                sides = (min(columns), min(rows), max(columns) + 1, max(rows) + 1)
+                return Boxes(size, (Box("", *map(float, sides)),))
+            case MarkKind.STROKE:
+                return Masks(size, (Mask("", _stroke(self.at, size=size)),))
+
 
 def mark_of(kind: str, *, picture: str, at: Sequence[Sequence[int]]) -> Mark:
     """A mark of checked or stored values.
@@ -84,6 +104,36 @@ def mark_of(kind: str, *, picture: str, at: Sequence[Sequence[int]]) -> Mark:
     if any(len(place) != 2 for place in at):
         raise MarkError("A place is a column and a row.")
     return Mark(kind=MarkKind(kind), picture=picture, at=tuple((place[0], place[1]) for place in at))
+
+
+def given_mark(value: JsonValue) -> Mark | None:
+    """The mark in `task.given` of a request (`planner/1`); None for a value that is none."""
+    match value:
+        case {"type": str(kind), "picture": str(picture), "at": list(places)}:
+            try:
+                return mark_of(kind, picture=picture, at=[_pair(place) for place in places])
+            except MarkError:
+                return None
+    return None
+
+
+def _pair(value: JsonValue) -> Place:
+    match value:
+        case [int(x), int(y)]:
+            return x, y
+    raise MarkError("A place is a column and a row.")
+
+
+def in_words(mark: Mark) -> str:
+    """Where a mark is, such as `at 12,30 in a.png` (column, row)."""
+    places = [f"{x},{y}" for x, y in mark.at]
+    match mark.kind:
+        case MarkKind.POINT:
+            return f"at {'; '.join(places)} in {mark.picture}"
+        case MarkKind.BOX:
+            return f"from corner {places[0]} to corner {places[1]} in {mark.picture}"
+        case MarkKind.STROKE:
+            return f"along {'; '.join(places)} in {mark.picture}"
 
 
 def named(marks: Sequence[Mark]) -> dict[str, Mark]:
@@ -138,24 +188,10 @@ def placed(
         if any(x >= width or y >= height for x, y in mark.at):
             raise MarkError(f"{name} lies outside {mark.picture}, which has {width}x{height} pixels.")
         at = tuple((x * picture.width // width, y * picture.height // height) for x, y in mark.at)
-        resources[name] = _resource(mark.kind, at=at, size=picture.size)
-        given[name] = {
-            "type": mark.kind.value, "picture": mark.picture, "size": list(picture.size),
-            "at": [list(place) for place in at],
-        }  # fmt: skip
+        scaled = replace(mark, at=at)
+        resources[name] = (MARK_TYPES[mark.kind], scaled.value(size=picture.size))
+        given[name] = scaled.given(size=picture.size)
     return Placed(resources=resources, given=given)
-
-
-def _resource(kind: MarkKind, *, at: Sequence[Place], size: Place) -> tuple[ResourceType, Value]:
-    match kind:
-        case MarkKind.POINT:
-            return ResourceType.POINT, "; ".join(f"{x},{y}" for x, y in at)
-        case MarkKind.BOX:
-            columns, rows = zip(*at, strict=True)
-            sides = (min(columns), min(rows), max(columns) + 1, max(rows) + 1)
-            return ResourceType.BBOX, Boxes(size, (Box("", *map(float, sides)),))
-        case MarkKind.STROKE:
-            return ResourceType.MASK, Masks(size, (Mask("", _stroke(at, size=size)),))
 
 
 def _stroke(at: Sequence[Place], *, size: Place) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
