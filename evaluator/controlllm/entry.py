@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evaluator.controlllm.optional_columns import with_optional_columns, with_responses
+from evaluator.controlllm.pointmini import SLUG as POINT
 from evaluator.controlllm.soundworld import SLUG as SOUND
 from evaluator.controlllm.toolbench.abstention import SLUG as ABSTAIN
 from evaluator.controlllm.toolbench.abstention import toolmini_abstain_suite
@@ -59,6 +60,24 @@ def _sounds(setting: Setting) -> "SampleSource":
 
 def _scores_of_sounds() -> str:
     from evaluator.controlllm.soundworld.suite import scores_digest
+
+    return scores_digest()
+
+
+def _pointmini() -> "Suite":
+    from evaluator.controlllm.pointmini.suite import pointmini_suite
+
+    return pointmini_suite()
+
+
+def _pointed(setting: Setting) -> "SampleSource":
+    from evaluator.controlllm.pointmini.suite import samples_of
+
+    return samples_of(setting)
+
+
+def _scores_of_pointing() -> str:
+    from evaluator.controlllm.pointmini.suite import scores_digest
 
     return scores_digest()
 
@@ -125,6 +144,12 @@ SUITES = (
         episode=ExecutedPlans(
             samples=_sounds, beside_gold=True, extended={"lilliput": "lilliput-sound"}, scored_by=_scores_of_sounds
         ),
+        catalogue=_CATALOGUE,
+    ),
+    Entry(
+        slug=POINT,
+        build=_pointmini,
+        episode=ExecutedPlans(samples=_pointed, beside_gold=True, scored_by=_scores_of_pointing),
         catalogue=_CATALOGUE,
     ),
     Entry(

@@ -28,6 +28,7 @@ class Example:
     resources: Mapping[str, str]
     """Types by name, in order."""
     given: Mapping[str, JsonValue]
+    """Of `values_of`."""
     wanted: tuple[str, ...]
     """Types of the answers, as far as planners are told."""
     plan: Plan
@@ -45,6 +46,11 @@ def examples_of(suite: Suite, *, draws: int = DRAWS) -> tuple[Example, ...]:
     public = frozenset(map(_identity, suite.tasks))
     drawn = islice(suite.public_draws(draws), draws)
     return tuple(_distinct([task for task in drawn if _identity(task) not in public]))
+
+
+def values_of(given: Mapping[str, JsonValue], *, resources: Mapping[str, str]) -> dict[str, JsonValue]:
+    """What a request gives by value instead of in words: without marks, which are resources too."""
+    return {name: value for name, value in given.items() if name not in resources}
 
 
 def fold_of(text: str) -> int:
@@ -69,7 +75,7 @@ def _distinct(tasks: Sequence[Task]) -> Iterator[Example]:
         # As `request_for` tells planners.
         answers = (task,) if task.expects is not None else task.answers
         yield Example(
-            text=task.text, resources=resources, given=task.values_given,
+            text=task.text, resources=resources, given=values_of(task.values_given, resources=resources),
             wanted=tuple(str(answer.expects) for answer in answers if answer.expects is not None), plan=task.gold,
         )  # fmt: skip
 

@@ -21,7 +21,7 @@ from evaluator.core.records import PlannerCall
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import entry_of, suite_of
 from evaluator.planners.anchors import BundledEntry
-from evaluator.planners.shortcuts.examples import DRAWS, Example, examples_of, fold_of, folds_of
+from evaluator.planners.shortcuts.examples import DRAWS, Example, examples_of, fold_of, folds_of, values_of
 
 VERSION = 2
 """Increase it whenever a model of the same examples answers differently."""
@@ -126,7 +126,8 @@ def _told(request: PlannerRequest) -> dict[str, Any]:
     """What a model takes of a request."""
     task, expects = request.task, request.expects
     wanted = tuple(expects.types) or ((expects.type,) if expects.type else ())
-    return {"text": task.request, "resources": task.resources, "given": task.given, "wanted": wanted}
+    given = values_of(task.given, resources=task.resources)
+    return {"text": task.request, "resources": task.resources, "given": given, "wanted": wanted}
 
 
 class _Trained:

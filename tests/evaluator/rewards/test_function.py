@@ -10,7 +10,7 @@ from evaluator.rewards import ExecutedRewards, PlanReward, SplitRefusedError, re
 from tests.evaluator.test_evaluation import CAPTION, GRAY_ONLY, LABEL, LOW_ONLY, SUITE, evaluator, experts
 from tests.rings import usual
 
-EXECUTING = ("openagi", "openagi-season", "openagi-shifted", "soundworld", "toolworld")
+EXECUTING = ("openagi", "openagi-season", "openagi-shifted", "pointmini", "soundworld", "toolworld")
 
 
 class Fixed:

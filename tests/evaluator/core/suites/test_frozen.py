@@ -16,6 +16,7 @@ DIGESTS = {
     "toolmini-abstain": "23863cbc3c95ecbc8877d64fa5854c73dc0f13315839cd32f63d4c08db2c10e3",
     "toolworld": "d8088c116d4afc191de84b95d71daec4150fd915c9879512e1c868bc069f54c6",
     "soundworld": "c8c1518bfe2d9f8a284986338a9b5581cf3e9362fae9d27640d0d82e3341d201",
+    "pointmini": "6f33829e32272cacf15a7fd9a0cc766e1fd35d421ae04e96b94669a145396d9d",
     "lumos-mini": "68ebbb75d71a12a392e5f1d2d331c0d39bd03ccf650d25ea569aee0f40d4d233",
 }
 

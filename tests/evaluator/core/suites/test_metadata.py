@@ -50,6 +50,7 @@ DESCRIBED = (
     "toolmini-abstain",
     "toolworld",
     "soundworld",
+    "pointmini",
     "lumos-mini",
     "lumos-shop",
     "arc-mini",

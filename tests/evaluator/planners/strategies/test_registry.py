@@ -27,7 +27,7 @@ def test_every_listed_strategy_says_what_it_does_and_can_be_made():
             continue
         assert set(entry.suites) - set(suites_in_turns()) <= {
             "openagi", "openagi-season", "openagi-shifted", "toolmini", "toolmini-abstain", "toolworld", "tool100",
-            "tool100-executed", "tool2k", "tool2k-executed", "soundworld",
+            "tool100-executed", "tool2k", "tool2k-executed", "soundworld", "pointmini",
         }  # fmt: skip
 
 
