@@ -1,5 +1,6 @@
 """The commands `planarena suites ...`."""
 
+import json
 import random
 import sys
 from importlib import import_module
@@ -34,6 +35,26 @@ from evaluator.core.suites.registry import (
 
 _MOST_LISTED = 50
 """Fetched files."""
+_TASKSET = """from evaluator.interop.harnesses.verifiers_taskset import PlanArenaEnv, PlanArenaHarness, taskset_of
+
+PlanArenaTaskset = taskset_of("{slug}")
+
+__all__ = ["PlanArenaEnv", "PlanArenaHarness", "PlanArenaTaskset"]
+"""
+"""A module with the taskset of a suite."""
+_DISTRIBUTION = """[build-system]
+requires = ["setuptools"]
+build-backend = "setuptools.build_meta"
+
+[project]
+name = "planarena-tasksets"
+version = "{version}"
+dependencies = ["planarena", "verifiers"]
+
+[tool.setuptools]
+py-modules = {modules}
+"""
+"""pyproject.toml of the modules."""
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -204,6 +225,25 @@ def write_lm_eval_tasks(
         write_text(task, file=folder / f"{name}.yaml")
     module = 'from evaluator.interop.harnesses.lm_eval_tasks import PlanArenaTask\n\n__all__ = ["PlanArenaTask"]\n'
     write_text(module, file=folder / "planarena_tasks.py")
+    out.print(f"{folder}", markup=False, highlight=False, soft_wrap=True)
+
+
+@app.command("verifiers")
+def write_verifiers_tasksets(
+    folder: Annotated[Path, typer.Argument(help="Folder for the files; missing folders are made.")],
+) -> None:
+    """Write a Python package with a taskset of verifiers for each suite, for `pip install` or PYTHONPATH.
+
+    Prints the folder. The tasksets are called planarena-SUITE: `vf-eval planarena-toolmini`. prime-rl takes the same
+    ids.
+    """
+    from evaluator import __version__
+
+    modules = []
+    for slug in sorted(suite_names()):
+        modules.append(f"planarena_{slug.replace('-', '_')}")
+        write_text(_TASKSET.format(slug=slug), file=folder / f"{modules[-1]}.py")
+    write_text(_DISTRIBUTION.format(version=__version__, modules=json.dumps(modules)), file=folder / "pyproject.toml")
     out.print(f"{folder}", markup=False, highlight=False, soft_wrap=True)
 
 

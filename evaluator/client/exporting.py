@@ -1,7 +1,9 @@
 """`planarena export`: results in the formats of other platforms."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,7 +30,9 @@ from evaluator.interop.exports.source import (
 
 _CONDITIONS = ("profile", "profile_digest", "split", "data_digest", "device_class")
 JUNIT = "junit"
-FORMATS = ("hf-eval-results", "every-eval-ever", "atif", JUNIT)
+TRACKERS = {"mlflow": "mlflow_runs", "wandb": "wandb_runs"}
+"""Module of each experiment tracker, whose package is needed only for it. They write runs and no files."""
+FORMATS = ("hf-eval-results", "every-eval-ever", "atif", JUNIT, *TRACKERS)
 
 
 def export(
@@ -40,9 +44,10 @@ def export(
         ),
     ],
     form: Annotated[str, typer.Option("--format", metavar="|".join(FORMATS), help="Format of the files.")],
-    output: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the files.", callback=writable_folder)] = Path(
-        "export"
-    ),
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Folder for the files; export by default.", callback=writable_folder),
+    ] = None,
     dataset: Annotated[
         str, typer.Option(metavar="ORG/NAME", help="For hf-eval-results: data set of the suite on the hub.")
     ] = "",
@@ -52,21 +57,59 @@ def export(
 ) -> None:
     """Write results as other platforms read them, with intervals where the format has room.
 
-    Each file has the row's signature and the command that verifies it. Paths of written files are printed.
+    Each file has the row's signature and the command that verifies it. Paths of written files are printed. For mlflow
+    and wandb, their own clients write a run where their settings say, and its id or address is printed.
     """
     with exit_codes():
         if form not in FORMATS:
             raise UsageError(f"--format is one of {', '.join(FORMATS)}, not {form!r}")
         if (form == "hf-eval-results") != bool(dataset):
             raise UsageError("--dataset is for hf-eval-results, which needs it: the data set of the suite on the hub")
+        if form in TRACKERS and output is not None:
+            raise UsageError(f"--output is for files: the settings of {form} say where it writes runs")
         try:
+            if form in TRACKERS:
+                log_run = _tracker(form)
+                with _sources(evaluation, is_board=is_board, url=url, patience=patience) as sources:
+                    for source in sources:
+                        sys.stdout.write(f"{log_run(source)}\n")
+                return
             files = _files(evaluation, form=form, dataset=dataset, is_board=is_board, url=url, patience=patience)
         except ExportError as error:
             raise UsageError(str(error)) from None
+        folder = output or Path("export")
         for name, data in files.items():
-            write_file(output / name, data)
-            sys.stdout.write(f"{output / name}\n")
+            write_file(folder / name, data)
+            sys.stdout.write(f"{folder / name}\n")
         say(f"{len(files)} files")
+
+
+def _tracker(form: str) -> Callable[[ExportedEvaluation], str]:
+    """The function that writes a run by the client of a tracker.
+
+    Raises:
+        UsageError: its package is not installed.
+    """
+    try:
+        module = import_module(f"evaluator.interop.exports.{TRACKERS[form]}")
+    except ModuleNotFoundError as error:
+        if error.name != form:
+            raise
+        raise UsageError(f"--format {form} needs its package: pip install {form}") from None
+    log_run: Callable[[ExportedEvaluation], str] = module.log_run
+    return log_run
+
+
+@contextmanager
+def _sources(evaluation: str, *, is_board: bool, url: str, patience: float) -> Iterator[Iterator[ExportedEvaluation]]:
+    """The evaluations to export, one after the other."""
+    if not is_board and Path(evaluation).is_file():
+        yield iter([of_report(Path(evaluation))])
+        return
+    with client_of(url=url, patience=patience) as client:
+        found = client.board(evaluation) if is_board else client.find(evaluation)
+        suites = {suite.slug: suite for suite in client.suites()}
+        yield (of_site(client, evaluation=one, suite=suites.get(one.suite)) for one in found)
 
 
 def _files(evaluation: str, *, form: str, dataset: str, is_board: bool, url: str, patience: float) -> dict[str, bytes]:
@@ -96,7 +139,7 @@ def written(exported: ExportedEvaluation, *, form: str, dataset: str = "") -> di
 
     Args:
         exported: the evaluation.
-        form: one of `FORMATS`, except JUnit.
+        form: one of `FORMATS`, except JUnit and trackers.
         dataset: for `hf-eval-results`.
     """
     writers: Mapping[str, Callable[[], dict[str, bytes]]] = {

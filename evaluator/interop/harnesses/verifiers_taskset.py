@@ -1,6 +1,10 @@
-"""The suites as the taskset `planarena` of verifiers, with a harness of the same name that asks the model in-process.
+"""The suites as tasksets of verifiers, with a harness of the same name that asks the model in-process.
 
+    planarena suites verifiers FOLDER && pip install FOLDER
+    vf-eval planarena-SUITE --model M
     vf-eval planarena --env.taskset.suite SUITE --model M
+
+verifiers takes an id for the name of a module: the folder has one for each suite, which calls `taskset_of`.
 
 The harness writes no program into a runtime: its calls of the model go to the interception server of the rollout, and
 tools of suites in turns run here. Scores depend on the trace's messages, so `vf-replay` gives them again.
@@ -80,11 +84,17 @@ class PlanTask(vf.Task[PlanData]):
 class PlanArenaTaskset(vf.Taskset[PlanTask, PlanArenaConfig]):
     """The tasks of a suite that run in the chosen setting."""
 
+    SUITE: ClassVar[str] = ""
+    """Slug of the only suite of this taskset; empty: the option says which."""
+
     def load(self) -> Iterable[PlanTask]:
         config = self.config
-        if not config.suite:
+        suite = config.suite or self.SUITE
+        if not suite:
             raise ValueError("--env.taskset.suite SUITE says which suite; `planarena suites list` lists them")
-        facts = config.model_dump(include={"suite", "profile", "split", "samples", "native"})
+        if self.SUITE not in ("", suite):
+            raise ValueError(f"{config.id} is the suite {self.SUITE}: leave out --env.taskset.suite {suite}")
+        facts = config.model_dump(include={"profile", "split", "samples", "native"}) | {"suite": suite}
         hosted = hosted_suite(HostedOptions(**{name: value for name, value in facts.items() if name != "native"}))
         for task in hosted.tasks:
             asked: dict[str, str] = {"user": task.text}
@@ -100,6 +110,11 @@ class PlanArenaTaskset(vf.Taskset[PlanTask, PlanArenaConfig]):
                 **facts,
             )
             yield PlanTask(data, config.task)
+
+
+def taskset_of(suite: str) -> type[PlanArenaTaskset]:
+    """The taskset of one suite, for a module of its own."""
+    return type("PlanArenaTaskset", (PlanArenaTaskset,), {"SUITE": suite})
 
 
 class PlanArenaEnvConfig(vf.SingleAgentEnvConfig):

@@ -81,6 +81,12 @@ def test_a_profile_that_is_not_there_is_an_error():
         HostedSuite(HostedOptions(suite="openagi", profile="nowhere"))
 
 
+def test_a_task_in_turns_has_one_data_point():
+    assert HostedSuite(HostedOptions(suite=TURNS)).samples == 1
+    with pytest.raises(SettingError, match="asked in turns"):
+        HostedSuite(HostedOptions(suite=TURNS, samples=2))
+
+
 class TestTurns:
     @pytest.fixture(scope="class")
     def hosted(self):

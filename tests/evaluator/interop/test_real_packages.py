@@ -5,11 +5,16 @@ import os
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from evaluator.cli.main import app
 from evaluator.core.suites.registry import suite_of
+from evaluator.interop.exports.source import of_report
+from evaluator.interop.exports.tracked_run import tracked_run
 from evaluator.interop.imports.planner import import_document
 from evaluator.interop.imports.run import EPISODE, RunError
 from tests.evaluator.interop import broken_task, make_runs
@@ -73,6 +78,16 @@ def verifiers(tmp_path_factory):
 @pytest.fixture(scope="module")
 def lm_eval(tmp_path_factory):
     return Harness("lm-eval", folder=tmp_path_factory.mktemp("lm-eval"))
+
+
+@pytest.fixture(scope="module")
+def mlflow(tmp_path_factory):
+    return Harness("mlflow", folder=tmp_path_factory.mktemp("mlflow"))
+
+
+@pytest.fixture(scope="module")
+def wandb(tmp_path_factory):
+    return Harness("wandb", folder=tmp_path_factory.mktemp("wandb"))
 
 
 @pytest.mark.parametrize(
@@ -166,6 +181,38 @@ def test_vf_eval_runs_a_suite(verifiers, suite, wrong, scored):
     assert right["info"]["planarena"]["plan"]["steps"]
 
 
+@pytest.fixture(scope="module")
+def tasksets(verifiers):
+    """The folder of modules with a taskset for each suite."""
+    planarena = verifiers.bin / "planarena"
+    return verifiers.run(planarena, "suites", "verifiers", verifiers.folder / "tasksets").strip()
+
+
+def test_each_suite_is_a_taskset_with_an_id_of_its_own(verifiers, tasksets):
+    build = ["pip", "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", verifiers.folder / "wheels", tasksets]
+    subprocess.run([sys.executable, "-m", *build], check=True, stdout=subprocess.DEVNULL)
+    (wheel,) = (verifiers.folder / "wheels").glob("planarena_tasksets-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        modules = {name.removesuffix(".py") for name in archive.namelist() if name.startswith("planarena_toolmini")}
+    assert "planarena_toolmini" in modules
+    folder = verifiers.folder / "by-id"
+    with serving_chat(gold_model(suite_of("toolmini"), wrong=frozenset({WRONG}))) as url:
+        command = vf_eval(verifiers, "", url=url, folder=folder)
+        command[2:5] = ["planarena-toolmini"]
+        verifiers.run(*command, PYTHONPATH=tasksets)
+    rewards = {trace["task"]["key"]: trace["rewards"]["plan_score"]["score"] for trace in traces_in(folder)}
+    assert rewards == {FIRST[0]: 1.0, WRONG: 0.0}
+
+
+def test_an_env_server_gives_prime_rl_the_rewards(verifiers, tasksets):
+    with serving_chat(gold_model(suite_of("toolmini"), wrong=frozenset({WRONG}))) as url:
+        script = HERE / "serve_with_verifiers.py"
+        printed = verifiers.run(verifiers.python, script, "planarena-toolmini", url, 2, PYTHONPATH=tasksets)
+    served = json.loads(printed.splitlines()[-1])
+    assert served["rewards"] == {FIRST[0]: 1.0, WRONG: 0.0}
+    assert served["metrics"]["SE"] == 1.0
+
+
 def test_lm_eval_runs_a_judged_suite(lm_eval):
     tasks = lm_eval.run(lm_eval.bin / "planarena", "suites", "lm-eval", lm_eval.folder / "tasks").strip()
     with serving_chat(gold_model(suite_of("toolmini"), wrong=frozenset({WRONG}))) as url:
@@ -201,3 +248,31 @@ def test_vf_eval_gives_a_task_without_a_score_no_reward(verifiers):
     rewards = {trace["task"]["key"]: trace["rewards"]["plan_score"] for trace in traces_in(folder)}
     assert rewards[FIRST[0]] is None
     assert rewards[FIRST[1]]["score"] == 1.0
+
+
+@pytest.mark.parametrize("package", ["mlflow", "wandb"])
+def test_a_tracker_has_the_metrics_intervals_and_tasks_of_a_report_once(package, request):
+    harness = request.getfixturevalue(package)
+    report = harness.folder / "report.json"
+    planner = ["--planner", "controlllm/greedy", "--tasks", ",".join(FIRST)]
+    done = CliRunner().invoke(app, ["evaluate", "--suite", "toolmini", *planner, "--output", str(report)])
+    assert done.exit_code == 0, done.output
+    settings = {
+        "MLFLOW_TRACKING_URI": (harness.folder / "mlruns").as_uri(), "MLFLOW_ALLOW_FILE_STORE": "true",
+        "MLFLOW_DISABLE_TELEMETRY": "true", "WANDB_MODE": "offline", "WANDB_DIR": str(harness.folder),
+    }  # fmt: skip
+    export = [harness.bin / "planarena", "export", report, "--format", package]
+    runs = [harness.run(*export, **settings).strip() for _ in range(2)]
+    read = json.loads(harness.run(harness.python, HERE / "read_tracked_run.py", package, runs[0], **settings))
+    source = of_report(report)
+    for metric in source.metrics:
+        assert read["metrics"][metric.key] == pytest.approx(metric.mean)
+        assert read["metrics"].get(f"{metric.key}.low") == (None if metric.low is None else pytest.approx(metric.low))
+    assert read["facts"]["suite_digest"] == source.suite_digest
+    assert read["facts"]["signature"].startswith("unsigned")
+    assert [row[:3] for row in read["rows"]] == [[one.task, one.outcome.value, one.score] for one in source.records]
+    assert read["identity"] == tracked_run(source).identity
+    # MLflow's store has one run; offline, Weights & Biases has a folder for each export, and one run after `sync`.
+    again = json.loads(harness.run(harness.python, HERE / "read_tracked_run.py", package, runs[1], **settings))
+    assert again["identity"] == read["identity"]
+    assert package == "wandb" or runs[0] == runs[1]
