@@ -10,8 +10,9 @@ from evaluator.core.plans.model import PlanContext
 from evaluator.core.provenance import code_version
 from evaluator.core.records import Outcome, Reason, ResultRecord, TextPair
 from evaluator.core.suites.base import Suite, Task
+from evaluator.core.suites.registry import package_with
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
-from evaluator.episodes.parts import Planned, measured, not_run_records, plan_all
+from evaluator.episodes.parts import Planned, faulty, measured, not_run_records, plan_all
 from evaluator.replies.version import READER
 from evaluator.scoring.arbiters.base import Arbiter, ArbiterError, ArbiterName
 
@@ -29,6 +30,10 @@ class Judgement:
     """Undecided pairs of texts that the score depends on, at most `MOST_PAIRS`."""
     arbiter: Mapping[str, JsonValue] = field(default_factory=dict)
     """Identity of the arbiter that decided the pairs; empty if there was none."""
+
+
+class JudgeFailedError(Exception):
+    """A judge of a package gave no verdict on a plan; the message is a sentence."""
 
 
 class Judge(Protocol):
@@ -109,7 +114,11 @@ class JudgementEvaluator:
             if isinstance(item, ResultRecord):
                 yield item
                 continue
-            judgement = self._judge(suite=self.suite, planned=item)
+            try:
+                judgement = self._judge(suite=self.suite, planned=item)
+            except JudgeFailedError as error:
+                yield faulty(item.record, reason=Reason.SCORER_FAILED, message=str(error))
+                continue
             update = {"outcome": Outcome.SCORED, "score": judgement.score}
             yield with_judgement(item, judgement=judgement).record.model_copy(update=update)
 
@@ -170,7 +179,7 @@ class JudgedPlans:
             raise SettingError(str(error)) from error
         identity = self._identity(setting.arbiter)
         if setting.arbiter is None or not isinstance(self.judge, SettleableJudge):
-            return JudgementEvaluator(suite=suite_asked, judge=self.judge)
+            return JudgementEvaluator(suite=suite_asked, judge=self._confined(suite))
         from evaluator.scoring.arbiters.opening import open_arbiter
 
         arbiter = open_arbiter(
@@ -178,6 +187,16 @@ class JudgedPlans:
         )
         facts: dict[str, JsonValue] = {"judge": self.rules_digest("", arbiter=setting.arbiter), "arbiter": identity}
         return JudgementEvaluator(suite=suite_asked, judge=self.judge.settled_by(arbiter), facts=facts)
+
+    def _confined(self, suite: Suite) -> Judge:
+        """The judge; of a package, in a process of its own."""
+        package = package_with(suite.slug)
+        if package is None:
+            return self.judge
+        # It imports this module.
+        from evaluator.episodes.confined_judge import ConfinedJudge
+
+        return ConfinedJudge(self.judge, package=package)
 
     def empty_plan(self, *, is_fault: bool) -> str:
         if is_fault:
