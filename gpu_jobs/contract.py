@@ -234,6 +234,8 @@ class LeaseRequest(Message):
     """Whether the worker takes runs of the workbench (`RunLease`)."""
     knows_records: bool = False
     """Whether the worker scores stored answers (`RecordedPlanner`)."""
+    knows_recorded_turns: bool = False
+    """Whether it scores those of suites in turns, too."""
 
 
 class Lease(Message):

@@ -246,9 +246,10 @@ def _plans(message: PlansPlanner, suite: "Suite", header: Header) -> "Iterator[P
 
 @contextmanager
 def _recorded(message: RecordedPlanner, suite: "Suite", header: Header) -> "Iterator[Planner]":  # noqa: ARG001 - as the others
-    from evaluator.core.recorded_answers import RecordedAnswers
+    from evaluator.core.recorded_answers import RecordedAnswers, RecordedTurns
+    from evaluator.episodes.base import episode_of
 
-    yield RecordedAnswers(message.records, suite=suite)
+    yield (RecordedTurns if episode_of(suite.slug).in_turns else RecordedAnswers)(message.records, suite=suite)
 
 
 def _header(sent: Header) -> SecretHeader | None:

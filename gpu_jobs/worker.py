@@ -262,6 +262,7 @@ class Worker:
                 knows_endpoint_roles=True,
                 knows_runs=True,
                 knows_records=True,
+                knows_recorded_turns=True,
             )
         return self._request
 

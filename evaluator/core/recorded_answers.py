@@ -1,10 +1,18 @@
-"""A planner that repeats what another one answered, so that stored plans are scored again and nobody is asked."""
+"""Planners that repeat what another one answered, so that stored answers are scored again and nobody is asked.
 
+Answers of an episode in turns are repeated only as long as their planner would get the results that it acted on.
+"""
+
+import re
 from collections.abc import Mapping
+
+from pydantic import ValidationError
 
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
 from evaluator.core.records import PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import Suite
+from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
+from evaluator.core.turns import ActionResult, Formulation, TurnReply, TurnRequest, TurnResponse
 
 _NO_TIME = PlannerCall(seconds=0.0)
 _OF_PLANS = frozenset(
@@ -33,7 +41,12 @@ def answer_in(record: ResultRecord) -> ResultRecord:
         planner_notes=record.planner_notes,
         plan_received=record.plan_received,
         planner=record.planner,
+        transcripts=[_without_scores(transcript) for transcript in record.transcripts],
     )
+
+
+def _without_scores(transcript: Transcript) -> Transcript:
+    return transcript.model_copy(update={"expected": None, "score": None, "indicators": {}})
 
 
 class RecordedAnswers:
@@ -75,3 +88,103 @@ def _unreadable(record: ResultRecord) -> str:
     if record.reason is not Reason.UNPARSABLE_PLAN or not record.planner_notes:
         return ""
     return record.reason_text.removeprefix(_CANNOT_BE_READ).removesuffix(".")
+
+
+_ACTED_OTHERWISE = "Its planner acted on other results of its tools than today's, and might act otherwise on these."
+_TOO_LONG = "Its planner's answers are not stored whole."
+_CUT = re.compile(r"(?: \[cut: \d{1,9} of \d{1,9} characters\]|…)\Z")
+"""The end of a shortened text: as planners get it, or as records have it."""
+
+
+class RecordedTurns(RecordedAnswers):
+    """Acts in each episode as its transcript says, in the time and with the tokens of the first run.
+
+    Tasks of which this is impossible have the reason `not_in_run`: a tool gave the planner another result, or an answer
+    was too long for the record.
+    """
+
+    def __init__(self, records: Mapping[str, ResultRecord], *, suite: Suite) -> None:
+        """As of `RecordedAnswers`."""
+        super().__init__(records, suite=suite)
+        self.formulation = next(
+            (_formulation(one) for record in records.values() for one in record.transcripts if one.turns),
+            Formulation.INTEGRATED,
+        )
+
+    def turn(self, request: TurnRequest) -> TurnReply:
+        """The recorded answer to a turn.
+
+        Raises:
+            PlannerError: the planner gave none, or the recorded one does not fit.
+        """
+        record = self._records.get(request.task.id)
+        sample = int(request.key.rsplit("/", 3)[1])
+        transcript = next((one for one in record.transcripts if one.sample == sample), None) if record else None
+        if record is None or transcript is None:
+            reason, message = (record.reason, record.reason_text) if record else (None, "")
+            raise PlannerError(
+                reason=reason or Reason.NO_PLAN, message=message or "There is no record of this episode.", call=_NO_TIME
+            )
+        past = request.past
+        if any(not _is_same(turn, shown=shown.results) for turn, shown in zip(transcript.turns, past, strict=False)):
+            raise PlannerError(reason=Reason.NOT_IN_RUN, message=_ACTED_OTHERWISE, call=_NO_TIME)
+        turn = transcript.turns[len(past)] if len(past) < len(transcript.turns) else None
+        # The second answer of a turn is the one of the grounding module.
+        place = 1 if request.role == "ground" else 0
+        if turn is None or place >= len(turn.received):
+            raise _ended(record, transcript=transcript)
+        received = turn.received[place]
+        try:
+            response = TurnResponse.model_validate_json(received)
+        except ValidationError:
+            if transcript.stop is StopReason.CALL_FAILED:
+                raise _ended(record, transcript=transcript, received=received) from None
+            raise PlannerError(reason=Reason.NOT_IN_RUN, message=_TOO_LONG, call=_NO_TIME) from None
+        notes = record.planner_notes if response.plan is not None else {}
+        return TurnReply(response=response, call=_NO_TIME if place else _call_of(turn), notes=notes)
+
+
+def _formulation(transcript: Transcript) -> Formulation:
+    """How the planner began an episode; its first answer may have changed it."""
+    try:
+        changed = TurnResponse.model_validate_json(transcript.turns[0].received[0]).formulation is not None
+    except (ValidationError, IndexError):
+        changed = False
+    return Formulation.INTEGRATED if changed else Formulation(transcript.formulation)
+
+
+def _ended(record: ResultRecord, *, transcript: Transcript, received: str | None = None) -> PlannerError:
+    """Why there is no further answer in an episode."""
+    if transcript.stop is not StopReason.CALL_FAILED:
+        return PlannerError(reason=Reason.NOT_IN_RUN, message=_ACTED_OTHERWISE, call=_NO_TIME)
+    # A record has one reason for all its episodes, and none if another one has a score.
+    reason = record.reason or Reason.INVALID_RESPONSE
+    message = record.reason_text or "The planner gave no answer."
+    return PlannerError(reason=reason, message=message, call=_NO_TIME, received=received)
+
+
+def _call_of(turn: TurnRun) -> PlannerCall:
+    return PlannerCall(
+        seconds=turn.seconds, tries=turn.tries, prompt_tokens=turn.prompt_tokens,
+        completion_tokens=turn.completion_tokens, cached_tokens=turn.cached_tokens,
+        reasoning_tokens=turn.reasoning_tokens, roles=turn.roles,
+    )  # fmt: skip
+
+
+def _is_same(turn: TurnRun, *, shown: list[ActionResult]) -> bool:
+    """Whether the actions of a turn have the recorded results, as far as both texts go."""
+    return len(turn.actions) == len(shown) and all(map(_has_result, turn.actions, shown))
+
+
+def _has_result(action: ActionRun, shown: ActionResult) -> bool:
+    if action.outputs.keys() != shown.outputs.keys():
+        return False
+    pairs = [(action.error, shown.error), *((text, shown.outputs[name]) for name, text in action.outputs.items())]
+    return all(_agree(*pair) for pair in pairs)
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether two texts are equal, or one of them was shortened and the other one begins like it."""
+    first, second = _CUT.sub("", one), _CUT.sub("", other)
+    is_start = first != one and second.startswith(first)
+    return one == other or is_start or (second != other and first.startswith(second))

@@ -54,7 +54,7 @@ def plan_all(
         its record.
     """
     for task, record, reply in ask_all(planner=planner, suite=suite, tasks=tasks, context=context):
-        yield record if reply is None else _read(record, task=task, reply=reply, context=context(task))
+        yield record if reply is None else planned_of(record, task=task, reply=reply, context=context(task))
 
 
 def measured(records: Iterable[ResultRecord], *, suite: Suite) -> Iterator[ResultRecord]:
@@ -97,7 +97,10 @@ def not_run_records(
             yield not_run(new_record(suite=suite, task=task), reason=reason, message=message)
 
 
-def _read(record: ResultRecord, *, task: Task, reply: PlannerReply, context: PlanContext) -> ResultRecord | Planned:
+def planned_of(
+    record: ResultRecord, *, task: Task, reply: PlannerReply, context: PlanContext
+) -> ResultRecord | Planned:
+    """The parsed plan of a reply, or the complete record of a task whose plan cannot be read."""
     try:
         parsed = read_plan(value=reply.plan, context=context)
     except PlanSyntaxError as error:
@@ -180,7 +183,10 @@ def is_infrastructure(reason: Reason) -> bool:
 
 
 def faulty(record: ResultRecord, *, reason: Reason, message: str) -> ResultRecord:
-    """The record of a task without a score; the reason decides between planner and infrastructure fault."""
+    """The record of a task without a score; the reason decides between planner and infrastructure fault, and a task
+    whose recorded answers do not fit is `not_run`."""
+    if reason is Reason.NOT_IN_RUN:
+        return not_run(record, reason=reason, message=message)
     infra = is_infrastructure(reason)
     return record.model_copy(
         update={

@@ -3,8 +3,8 @@ suite, as a new evaluation. Nobody asks the planner, and nothing is charged.
 
 The new evaluation is a submission whose `rerun_of` is the evaluation that asked the planner, even if a regrade of it is
 regraded. Workers get the stored answers in place of the planner; experts and scorers run as for any plan, and find
-equal steps in their stores. Tasks that the first run did not ask, or asked in other words, are `not_run`, and no board
-then ranks the regrade.
+equal steps in their stores. Tasks that the first run did not ask, or asked in other words, are `not_run`, and so are
+those in turns whose planner would act on other results today: no board then ranks the regrade.
 """
 
 from collections.abc import Sequence
@@ -254,10 +254,6 @@ def _original(evaluation: Evaluation) -> Evaluation:
     if own is not None and own.verified_by_id is None:
         raise NotPossibleError(
             "Its plans come from a self-hosted worker, and this site has not verified them: have it verified first."
-        )
-    if found.suite.in_turns:
-        raise NotPossibleError(
-            "Its planner was asked in turns, and might act otherwise on other results: run it again instead."
         )
     return found
 

@@ -50,6 +50,10 @@ class EpisodeFault(NamedTuple):
     message: str
 
 
+def _is_left_out(fault: EpisodeFault) -> bool:
+    return fault.reason is Reason.NOT_IN_RUN
+
+
 def fault_of(episode: Episode, *, task: Task) -> EpisodeFault | None:
     """The fault of an episode: of an expert, of the call of the planner, an abstention from a request that can be met,
     or no readable answer before the first action. None: what the planner did is scored."""
@@ -71,7 +75,7 @@ def record_of_samples(
     """The record of a task with one episode for each data point, in order. Its plan is that of the first episode.
 
     An episode that ended with a fault (`fault_of`) scores 0; the task is a planner fault only if all episodes ended so.
-    One episode ended by an infrastructure fault leaves the task without a score.
+    One episode ended by an infrastructure fault, or whose recorded answers do not fit, leaves the task without a score.
     """
     transcripts = bounded([episode.transcript() for episode in episodes])
     finished = [
@@ -87,9 +91,9 @@ def record_of_samples(
     }  # fmt: skip
     record = new_record(suite=suite, task=task).model_copy(update=update)
     faults = [fault for episode in episodes if (fault := fault_of(episode, task=task)) is not None]
-    infrastructure = next((fault for fault in faults if is_infrastructure(fault.reason)), None)
-    if infrastructure is not None:
-        return faulty(record, reason=infrastructure.reason, message=infrastructure.message)
+    unscored = next((fault for fault in faults if is_infrastructure(fault.reason) or _is_left_out(fault)), None)
+    if unscored is not None:
+        return faulty(record, reason=unscored.reason, message=unscored.message)
     if len(faults) == len(episodes):
         return faulty(record, reason=faults[0].reason, message=faults[0].message)
     return environment.scored(suite=suite, task=task, record=record, episodes=finished)

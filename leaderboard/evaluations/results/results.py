@@ -7,11 +7,12 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from django.db import connection
+from django.db.models import F
 from psycopg.types.json import Jsonb
 
 from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
-from evaluator.core.records import Outcome, ResultRecord
+from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.storable import keepable_text, unkeepable
 from evaluator.core.values import Artefact, MediaType
 from evaluator.execution.engine.store import Store
@@ -144,6 +145,10 @@ def take_in(
     digests = store.put_all([_artefact(record) for record in records])
     by_task = {record.task: digest for record, digest in zip(records, digests, strict=True)}
     new = _insert(attempt=attempt, evaluation=evaluation, records=records, digests=by_task)
+    if missing_now := sum(_is_missing(record, evaluation=evaluation) for record in new):
+        Evaluation.runs.filter(pk=evaluation.pk).update(
+            tasks_not_run=F("tasks_not_run") + missing_now, tasks_missing=F("tasks_missing") + missing_now
+        )
     if new and not is_last:
         deadlines.note_result(attempt)
         note_new_results(evaluation_id=evaluation.pk, records=new)
@@ -173,13 +178,19 @@ def _check(*, records: Sequence[ResultRecord], evaluation: Evaluation, tasks: fr
             problems[record.task] = "is not one of the attempt's tasks"
         elif record.task in seen:
             problems[record.task] = "comes twice in one delivery"
-        elif record.outcome not in _FROM_WORKERS:
+        elif record.outcome not in _FROM_WORKERS and not _is_missing(record, evaluation=evaluation):
             problems[record.task] = f"outcome {record.outcome} cannot come from a worker"
         elif problem := problem_of(record, suite=suite, samples=evaluation.samples):
             problems[record.task] = problem
         seen.add(record.task)
     if problems:
         raise RecordsRefusedError(problems)
+
+
+def _is_missing(record: ResultRecord, *, evaluation: Evaluation) -> bool:
+    """Whether the run whose answers are scored again has none that fits the task."""
+    is_left_out = (record.outcome, record.reason) == (Outcome.NOT_RUN, Reason.NOT_IN_RUN)
+    return is_left_out and evaluation.submission.is_regrade
 
 
 def _artefact(record: ResultRecord) -> Artefact:

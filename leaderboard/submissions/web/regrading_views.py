@@ -10,10 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from evaluator.scoring.changes import changes_between
 from leaderboard.catalog.hidden_data import when_public
 from leaderboard.catalog.library import RunConditions, TryLaterError
 from leaderboard.evaluations.models import Evaluation, EvaluationState
-from leaderboard.evaluations.results.changes import changes_between, graded
+from leaderboard.evaluations.results.graded import graded
 from leaderboard.evaluations.visibility import NotPossibleError, Reader, may_see, visible_runs, withholds_tasks
 from leaderboard.evaluations.web.visibility_panel import for_readers_of
 from leaderboard.people.authentication import user_of

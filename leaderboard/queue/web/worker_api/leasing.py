@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from evaluator.core.suites.base import Panel
 from evaluator.core.suites.hidden import HIDDEN
 from gpu_jobs.contract import (
     RUNS_WAIT_HEADER,
@@ -49,6 +50,8 @@ _WITHOUT_ENDPOINT_ROLES = ~(
 """Evaluations whose planners have no endpoints as models of roles, and a main model."""
 _ASKS_PLANNER = Q(submission__is_regrade=False)
 """Evaluations that do not score stored answers again."""
+_WHOLE_PLANS = ~Q(suite__panels__contains=[Panel.TRANSCRIPT])
+"""Evaluations of suites whose planners answer once."""
 _HEARTBEATS_PER_SLICE = 4
 """Limits the excess over a time slice to a quarter."""
 _WORK_LEFT = OpenApiParameter(
@@ -125,7 +128,9 @@ def _scope_of(holder: Holder, *, request: LeaseRequest) -> Q:
     """The evaluations whose leases a worker of this release understands."""
     scope = holder.scope if request.knows_roles else holder.scope & _WITHOUT_ROLES
     scope = scope if request.knows_endpoint_roles else scope & _WITHOUT_ENDPOINT_ROLES
-    return scope if request.knows_records else scope & _ASKS_PLANNER
+    if not request.knows_records:
+        return scope & _ASKS_PLANNER
+    return scope if request.knows_recorded_turns else scope & (_ASKS_PLANNER | _WHOLE_PLANS)
 
 
 def _may_run(request: LeaseRequest) -> bool:

@@ -62,5 +62,5 @@ def session_of(enrolment: str) -> str:
 
 def lease_request(**changes: Any) -> dict[str, Any]:
     """The body of a lease request, with a token of its own."""
-    known = {"knows_roles": True, "knows_endpoint_roles": True, "knows_records": True}
+    known = dict.fromkeys(("knows_roles", "knows_endpoint_roles", "knows_records", "knows_recorded_turns"), True)
     return {"worker": "w", "token": secrets.token_urlsafe(32), **known, **changes}

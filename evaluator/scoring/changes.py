@@ -4,13 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from evaluator.core.suites.base import Column
-from leaderboard.evaluations.models import Evaluation
 
 _SAME = 1e-9
 
 
 class Graded(NamedTuple):
-    """How one task ended. Field names are columns of `TaskResult`."""
+    """How one task ended. A site has columns of these names."""
 
     outcome: str
     reason: str
@@ -97,9 +96,3 @@ def _is_same(before: float | None, after: float | None) -> bool:
     if before is None or after is None:
         return before is after
     return abs(before - after) <= _SAME
-
-
-def graded(evaluation: Evaluation) -> dict[str, Graded]:
-    """The results of an evaluation by task, in one query."""
-    rows = evaluation.results.values_list("task__key", *Graded._fields)
-    return {key: Graded(*values) for key, *values in rows}
