@@ -71,6 +71,7 @@ from tests.leaderboard.executed import make_executed_evaluation
 from tests.leaderboard.factories import make_regraded, make_submission, make_team
 from tests.leaderboard.grids import SAME, make_grids_evaluation, registered
 from tests.leaderboard.planning import MISTAKES, REAL, make_clumsy_evaluation, run_evaluation
+from tests.leaderboard.platform.api.helpers import client_of
 from tests.leaderboard.queue.workers.test_doctor_reports import REPORT
 from tests.leaderboard.reliability.factories import make_profile
 from tests.leaderboard.serving import server
@@ -173,6 +174,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
     operator.refresh_from_db()
     # First: running it sweeps, and would bring on what is to stay as it is.
     clumsy, awkward = (make_clumsy_evaluation(user=who, mistakes=how) for who, how in ((ada, MISTAKES), (bea, AWKWARD)))
+    whole, part = (_imported(bea, name=name, missing=count) for name, count in (("log of m-1", 0), ("log of m-2", 40)))
     states = _executed(ada=ada, bea=bea) | {"found": _with_findings(bea), **_with_grids(ada=ada, bea=bea)}
     states |= _asked_again(ada=ada, bea=bea)
     register_suite(
@@ -210,6 +212,7 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "webhook": str(webhook.pk), "job": str(waiting["endpoint_test"]), "pending_job": str(waiting["submission"]),
         "run": str(make_run(ada).pk), **_votes(ada),
         "clumsy": str(clumsy.pk), "awkward": str(awkward.pk),
+        "imported": str(whole.pk), "partly_imported": str(part.pk),
         "digest": digest, "hidden_digest": digest, "season": _seasons(),
         "versioned": str(_versioned(bea).pk),
         "regraded": str(make_regraded(states["repeated"]).pk),
@@ -219,6 +222,20 @@ def _fill() -> tuple[dict[str, str], dict[str, User]]:
         "worker_token": rows["queue_workertoken"], "personal_token": rows["queue_workertoken"],
     }  # fmt: skip
     return things, {"researcher": ada, "newcomer": newcomer, "staff": operator, "careful": careful}
+
+
+def _imported(user: User, *, name: str, missing: int) -> Evaluation:
+    """A completed evaluation of plans that another harness collected, without those of the last tasks."""
+    suite = suite_of("toolmini")
+    answered = suite.tasks[: len(suite.tasks) - missing]
+    source = {"format": "inspect", "producer": "inspect_ai 0.3.285", "model": "m-1", "sha256": "0" * 64}
+    plans = {task.key: {"plan": plan_to_json(task.gold)} for task in answered if task.gold is not None}
+    document = {"version": "import/1", "suite": suite.slug, "source": source, "plans": plans, "usage": {}}
+    body = {"planner": {"name": name, "kind": "plans", "plans": document}, "suites": [suite.slug]}
+    made = client_of(user).post("submissions/", body)
+    assert made.status_code == 201, made.content
+    evaluation = Evaluation.objects.get(pk=made.json()["evaluations"][0]["id"])
+    return run_evaluation(evaluation, planner=ClumsyPlanner(suite=suite, mistakes={"QA/1": "irrelevant"}))
 
 
 def _trial() -> Trial:
