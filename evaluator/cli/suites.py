@@ -234,8 +234,7 @@ def write_verifiers_tasksets(
 ) -> None:
     """Write a Python package with a taskset of verifiers for each suite, for `pip install` or PYTHONPATH.
 
-    Prints the folder. The tasksets are called planarena-SUITE: `vf-eval planarena-toolmini`. prime-rl takes the same
-    ids.
+    Prints the folder. The tasksets are called planarena-SUITE, for `vf-eval` and prime-rl.
     """
     from evaluator import __version__
 

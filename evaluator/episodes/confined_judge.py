@@ -20,7 +20,7 @@ from evaluator.core.records import PlannerCall, Reason, ResultRecord, TextPair
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.plug_ins import SuitePackage
 from evaluator.core.suites.registry import Entry, suite_of
-from evaluator.episodes.judgement import Judge, JudgeFailedError, Judgement, all_tools
+from evaluator.episodes.judges import Judge, JudgeFailedError, Judgement, all_tools
 from evaluator.episodes.parts import Planned, planned_of
 from evaluator.sandbox.limited_process import LimitExceededError, Limits, Server, serve_many
 

@@ -1,64 +1,30 @@
 """The episode of suites whose plans are judged without execution."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Protocol, runtime_checkable
+from dataclasses import dataclass, replace
 
 from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.planner import Planner
-from evaluator.core.plans.model import PlanContext
 from evaluator.core.provenance import code_version
-from evaluator.core.records import Outcome, Reason, ResultRecord, TextPair
-from evaluator.core.suites.base import Suite, Task
+from evaluator.core.records import Outcome, Reason, ResultRecord
+from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import package_with
 from evaluator.episodes.base import Setting, SettingError, identity_of_data
+from evaluator.episodes.confined_judge import ConfinedJudge
+from evaluator.episodes.judges import Judge, JudgeFailedError, Judgement, SettleableJudge, all_tools
 from evaluator.episodes.parts import Planned, faulty, measured, not_run_records, plan_all
 from evaluator.replies.version import READER
-from evaluator.scoring.arbiters.base import Arbiter, ArbiterError, ArbiterName
+from evaluator.scoring.arbiters.base import ArbiterError, ArbiterName
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """A judge's verdict on a plan."""
-
-    score: float
-    """The score for ranking."""
-    indicators: Mapping[str, float]
-    explanations: Mapping[str, str] = field(default_factory=dict)
-    """By indicator, the reason in words; under `goal`, the goal of the request."""
-    pairs: Sequence[TextPair] = ()
-    """Undecided pairs of texts that the score depends on, at most `MOST_PAIRS`."""
-    arbiter: Mapping[str, JsonValue] = field(default_factory=dict)
-    """Identity of the arbiter that decided the pairs; empty if there was none."""
-
-
-class JudgeFailedError(Exception):
-    """A judge of a package gave no verdict on a plan; the message is a sentence."""
-
-
-class Judge(Protocol):
-    """Judges the plans of one suite."""
-
-    def digest(self) -> str:
-        """Digest of the rules; changes whenever the verdict on a plan may change."""
-        ...
-
-    def not_judged(self, suite: Suite) -> Mapping[str, tuple[Reason, str]]:
-        """Reason and sentence of the tasks whose plans cannot be judged."""
-        ...
-
-    def __call__(self, *, suite: Suite, planned: Planned) -> Judgement:
-        """Judge a plan; its task is not in `not_judged`."""
-        ...
-
-
-@runtime_checkable
-class SettleableJudge(Judge, Protocol):
-    """A judge whose rules may leave a pair of texts undecided."""
-
-    def settled_by(self, arbiter: Arbiter) -> Judge:
-        """A copy of the judge with an arbiter that decides only these pairs."""
-        ...
+__all__ = [
+    "Judge",
+    "JudgedPlans",
+    "Judgement",
+    "JudgementEvaluator",
+    "SettleableJudge",
+    "all_tools",
+    "with_judgement",
+]
 
 
 def with_judgement(item: Planned, *, judgement: Judgement) -> Planned:
@@ -70,11 +36,6 @@ def with_judgement(item: Planned, *, judgement: Judgement) -> Planned:
         "arbiter": dict(judgement.arbiter),
     }
     return replace(item, record=item.record.model_copy(update=update))
-
-
-def all_tools(*, suite: Suite, task: Task) -> PlanContext:
-    """The context for parsing plans without experts: all tools of the suite's catalogue."""
-    return suite.context(task=task, offered=frozenset(suite.catalogue.tools))
 
 
 class JudgementEvaluator:
@@ -193,9 +154,6 @@ class JudgedPlans:
         package = package_with(suite.slug)
         if package is None:
             return self.judge
-        # It imports this module.
-        from evaluator.episodes.confined_judge import ConfinedJudge
-
         return ConfinedJudge(self.judge, package=package)
 
     def empty_plan(self, *, is_fault: bool) -> str:
