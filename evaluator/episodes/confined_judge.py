@@ -9,13 +9,10 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from functools import lru_cache
 from importlib import import_module
-from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, cast
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.planner import PlannerReply
-from evaluator.core.plug_ins import top_of
 from evaluator.core.records import PlannerCall, Reason, ResultRecord, TextPair
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.plug_ins import SuitePackage
@@ -54,7 +51,7 @@ class ConfinedJudge:
             # Hidden and perturbed requests are not in the package: the process would not find the task.
             return self._judge(suite=suite, planned=planned)
         request: JsonValue = {
-            "module": self._module, "folders": _folders(self._module), "suite": suite.slug, "task": planned.task.key,
+            "module": self._module, "path": list[JsonValue](sys.path), "suite": suite.slug, "task": planned.task.key,
             "record": record.model_dump(mode="json"),
             "alternatives": cast("list[JsonValue]", list(planned.reply.alternatives)),
         }  # fmt: skip
@@ -75,15 +72,6 @@ def _has(slug: str, *, planned: Planned) -> bool:
         return False
 
 
-def _folders(module: str) -> list[JsonValue]:
-    """Where the process finds the package, whose path is not this one's."""
-    spec = find_spec(top_of(module))
-    places = [] if spec is None else list(spec.submodule_search_locations or ())
-    if places:
-        return [str(Path(place).parent) for place in places]
-    return [] if spec is None or spec.origin is None else [str(Path(spec.origin).parent)]
-
-
 @lru_cache(maxsize=8)
 def _entry(module: str, slug: str) -> tuple[Suite, Judge]:
     entry: Entry = next(entry for entry in import_module(module).SUITES if entry.slug == slug)
@@ -92,7 +80,8 @@ def _entry(module: str, slug: str) -> tuple[Suite, Judge]:
 
 
 def _judged(request: Any) -> JsonValue:
-    sys.path += [folder for folder in request["folders"] if folder not in sys.path]
+    # Where the caller finds the package and what it imports.
+    sys.path += [folder for folder in request["path"] if folder not in sys.path]
     suite, judge = _entry(request["module"], request["suite"])
     task = suite.task(request["task"])
     record = ResultRecord.model_validate(request["record"])
