@@ -30,7 +30,7 @@ EARLIER = "0" * 64
 
 @pytest.fixture(autouse=True)
 def real(settings, own_store):
-    settings.EVALUATOR = REAL
+    settings.EVALUATOR, settings.SAMPLES = REAL, 1
 
 
 def registered(slug):
