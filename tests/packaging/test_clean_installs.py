@@ -15,7 +15,7 @@ from tests.packaging.conftest import ROOT
 
 PIN = re.search(r"^torch==\S+", (ROOT / "constraints.txt").read_text(), re.M)[0]
 BARE = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SSL_CERT_FILE") if name in os.environ} | {
-    name: value for name, value in os.environ.items() if name.startswith("PIP_")
+    name: value for name, value in os.environ.items() if name.startswith(("PIP_", "PLANARENA_DAEMON"))
 }
 pytestmark = [pytest.mark.full, pytest.mark.timeout(1800)]
 
