@@ -25,7 +25,7 @@ from evaluator.core.commands.options import VerboseOption, writable_folder
 from evaluator.core.commands.usage import chosen_suite, out, usage_error, write_bytes
 from evaluator.core.marks import Mark, MarkError, MarkKind, placed
 from evaluator.core.process import as_printable_json
-from evaluator.core.suites.registry import executed_suites, suite_of
+from evaluator.core.suites.registry import executed_suites, preferred_first
 from evaluator.core.values import PICTURES, Artefact, MediaType, Value, decode
 from evaluator.workbench.events import Ending
 from evaluator.workbench.files import FileRefusedError, UploadedFile, read_upload
@@ -80,7 +80,7 @@ def ask(
         ),
     ] = "",
     suite: Annotated[
-        str, typer.Option(help="Suite that gives the tools, by its slug; default: the one with the most tools.",
+        str, typer.Option(help="Suite that gives the tools, by its slug; default: that of the workbench.",
                           show_default=False)
     ] = "",
     site: Annotated[
@@ -184,7 +184,7 @@ def _locally(
     from evaluator.planners.named import planners_of_requests
     from evaluator.workbench.running import RunRequest, run
 
-    chosen = chosen_suite(suite or _largest())
+    chosen = chosen_suite(suite or preferred_first(executed_suites())[0])
     try:
         experts = profile_of(suite=chosen.slug, name=profile)
         read = {file.name: read_upload(file) for file in files}
@@ -211,11 +211,6 @@ def _locally(
     finally:
         if isinstance(asked, StrategyPlanner):
             asked.close()
-
-
-def _largest() -> str:
-    """The suite with the most tools, as on sites."""
-    return min(executed_suites(), key=lambda slug: (-len(suite_of(slug).catalogue.tools), slug))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ class NewRun(BaseModel):
     planner: str = ""
     """Name of a bundled planner, or number of a planner; empty: the first bundled one."""
     suite: str = ""
-    """Empty: the suite with the most tools."""
+    """Empty: the suite of the workbench."""
     files: list[dict[str, str]] = Field(default_factory=list)
     """`name` and `content` in base64 of each."""
     marks: list[dict[str, Any]] = Field(default_factory=list)

@@ -117,6 +117,7 @@ _WORLD = Entry(
     episode=ExecutedPlans(samples=_samples, judge=WorldJudge(), beside_gold=True, responses=_responses),
     catalogue=_CATALOGUE,
     regex=_REGEX,
+    comes_first=True,
 )
 _TOOL100 = _executed(executed.TOOL100, executed.tool100_executed)
 _TOOL2K = _executed(executed.TOOL2K, executed.tool2k_executed)

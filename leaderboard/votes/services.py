@@ -58,7 +58,7 @@ class NewPair:
 
     text: str
     suite: str = ""
-    """Empty: the suite with the most tools."""
+    """Empty: the suite of the workbench."""
     files: Sequence[GivenFile] = field(default_factory=tuple)
     keep: bool = False
     """Whether the runs go on although nobody follows them."""

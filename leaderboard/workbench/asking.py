@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from evaluator.core.canonical_json import JsonValue, dumps
 from evaluator.core.marks import Mark, MarkError, mark_of, named
 from evaluator.core.storable import unkeepable
-from evaluator.core.suites.registry import suite_of
+from evaluator.core.suites.registry import preferred_first, suite_of
 from evaluator.core.tools.types import ResourceType
 from evaluator.planners.named import planners_of_requests
 from evaluator.workbench.files import MOST_BYTES, FileRefusedError, type_of
@@ -76,7 +76,7 @@ class NewRun:
     planner: str
     """Name of a bundled planner, or the number of a planner; empty: the first bundled one that the suite has."""
     suite: str = ""
-    """Empty: the suite with the most tools."""
+    """Empty: the first of `suites`."""
     files: Sequence[GivenFile] = field(default_factory=tuple)
     marks: Sequence[Mark] = ()
     """What was marked in pictures, besides the marks of the run before."""
@@ -89,17 +89,10 @@ class NewRun:
 
 
 def suites() -> list[Suite]:
-    """The suites that give tools: those that execute plans, the one with the most tools first."""
+    """The suites that give tools: those that execute plans, in the order of `preferred_first`."""
     executed = [suite for suite in Suite.objects.filter(current=True) if suite.runs_experts and not suite.in_turns]
-    return sorted(filter(_tools, executed), key=lambda suite: (-_tools(suite), suite.slug))
-
-
-def _tools(suite: Suite) -> int:
-    """Number of tools; 0 of a suite that this release does not have."""
-    try:
-        return len(suite_of(suite.slug).catalogue.tools)
-    except LookupError:
-        return 0
+    by_slug = {suite.slug: suite for suite in executed}
+    return [by_slug[slug] for slug in preferred_first(by_slug)]
 
 
 def planners_for(user: User | None) -> list[Planner]:

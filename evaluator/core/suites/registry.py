@@ -19,7 +19,7 @@ another one is left out, and its names are refused with the reason. Next to an e
 import os
 import pkgutil
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
@@ -184,6 +184,8 @@ class Entry:
     regex: Callable[[Any], Any] | None = None
     """Keyword rules that were written by hand from public requests: takes a `PlannerRequest` and returns a `Plan`, a
     plan in the suite's own form, or None to abstain. With them the suite has the anchor `regex`."""
+    comes_first: bool = False
+    """Whether its tools are those of the workbench where nobody chooses a suite."""
 
 
 def suite_names() -> tuple[str, ...]:
@@ -234,6 +236,22 @@ def default_suite(*, executes: bool) -> Suite:
 def executed_suites() -> tuple[str, ...]:
     """Slugs of the available suites whose plans are executed whole."""
     return tuple(slug for slug in suite_names() if (kind := entry_of(slug).episode).executes and not kind.in_turns)
+
+
+def preferred_first(slugs: Iterable[str]) -> list[str]:
+    """Suites in the order in which the workbench offers their tools: one that is declared to come first, then those
+    with the most tools, then by name. Omits those without tools, or that
+    this release cannot build."""
+    known = {slug: count for slug in slugs if (count := _tools(slug))}
+    return sorted(known, key=lambda slug: (not entry_of(slug).comes_first, -known[slug], slug))
+
+
+def _tools(slug: str) -> int:
+    """Number of tools; 0 of a suite that this release cannot build."""
+    try:
+        return len(suite_of(slug).catalogue.tools)
+    except LookupError:
+        return 0
 
 
 def judged_suites() -> tuple[str, ...]:

@@ -112,6 +112,8 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "music-grammar": Implementation("sounding", "MusicComposition", code_version="1", is_rule=True),
         "dubbing": Implementation("sounding", "Dubbing", code_version="1", is_rule=True),
         "still-film": Implementation("sounding", "StillFilm", code_version="1", is_rule=True),
+        "text-to-video": Implementation("animation", "TextToVideo", code_version="1", samples=True, is_rule=True),
+        "image-to-video": Implementation("animation", "ImageToVideo", code_version="1", samples=True, is_rule=True),
         "speech-recognition": Implementation("hearing", "SpeechRecognitionExpert", code_version="1"),
         "sound-classification": Implementation("hearing", "SoundClassificationExpert", code_version="1"),
         "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="3", resizes=True),

@@ -66,7 +66,7 @@ class RunInput(Input):
     )  # fmt: skip
     suite = serializers.SlugField(
         required=False, default="", allow_blank=True, max_length=50,
-        help_text="The suite whose tools may be called; by default the one with the most tools.",
+        help_text="The suite whose tools may be called; by default that of the workbench.",
     )  # fmt: skip
     files = serializers.ListField(child=RunFileInput(), required=False, default=list, max_length=MOST_FILES)
     marks = serializers.ListField(

@@ -19,7 +19,7 @@ from evaluator.miniature.vocabulary import CLASS_LABELS, Colour, Shape
 from evaluator.scoring.metrics.scorers.base import Scorer
 from evaluator.scoring.metrics.scorers.loading import load_scorer
 from evaluator.studies.experts.data.bank import as_tensor
-from evaluator.studies.experts.quality import guided_drawing, maps, seeing, sounds, texts
+from evaluator.studies.experts.quality import animation, guided_drawing, maps, seeing, sounds, texts
 from evaluator.studies.experts.quality.texts import TextQuality, measure_texts
 from evaluator.studies.experts.quality.vision import vision_quality
 from evaluator.studies.experts.restoration import RESTORER_FOLDERS, RESTORING_ORDER
@@ -206,7 +206,9 @@ def measure_quality(*, profile: Profile, count: int) -> Quality:
     bench = Workbench.of(profile=profile, count=count)
     states = [frozenset({d}) for d in RESTORING_ORDER] + [ALL]
     vision = vision_quality(experts=bench.experts, count=count, scorers=bench.scorers)
-    further = {**_FURTHER, **sounds.MEASURES} if bench.experts.keys() >= sounds.TOOLS else _FURTHER
+    further = dict(_FURTHER)
+    for module in (sounds, animation):
+        further |= module.MEASURES if bench.experts.keys() >= module.TOOLS else {}
     for folder, measure in further.items():
         # Some experts of tableaux use weights that are measured already.
         vision[folder] = vision.get(folder, {}) | measure(bench.experts, count)
