@@ -43,7 +43,7 @@ class AnimatingExpert:
         """A clip for each picture.
 
         Args:
-            pictures: of any size.
+            pictures: of one size.
             asked: for each, the name of the thing to move (empty: the largest one), its motion (None: one that the
                 seed chooses), and a seed.
         """
@@ -89,11 +89,8 @@ class ImageToVideo(AnimatingExpert):
 
     def run_seeded(self, *, batch: Sequence[Mapping[str, Value]], seeds: Sequence[int]) -> list[Mapping[str, Value]]:
         """See `SamplingExpert.run_seeded`."""
-        # One by one, since detectors take pictures of one size.
-        return [
-            {"video": self.animated([_small(image_of(item))], asked=[("", None, seed)])[0]}
-            for item, seed in zip(batch, seeds, strict=True)
-        ]
+        pictures = [_small(image_of(item)) for item in batch]
+        return [{"video": clip} for clip in self.animated(pictures, asked=[("", None, seed) for seed in seeds])]
 
 
 class TextToVideo(AnimatingExpert):

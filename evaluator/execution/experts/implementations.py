@@ -116,6 +116,14 @@ IMPLEMENTATIONS: Mapping[str, Implementation] = MappingProxyType(
         "image-to-video": Implementation("animation", "ImageToVideo", code_version="1", samples=True, is_rule=True),
         "speech-recognition": Implementation("hearing", "SpeechRecognitionExpert", code_version="1"),
         "sound-classification": Implementation("hearing", "SoundClassificationExpert", code_version="1"),
+        "whisper": Implementation("released_sounds", "ReleasedSpeechRecognitionExpert", code_version="1"),
+        "wav2vec2-classifier": Implementation("released_sounds", "ReleasedSoundClassificationExpert", code_version="1"),
+        "musicgen": Implementation("released_sounds", "ReleasedMusicExpert", code_version="1", samples=True),
+        "bark": Implementation("released_sounds", "ReleasedSpeechExpert", code_version="1", samples=True),
+        "released-text-to-video": Implementation(
+            "released_clips", "ReleasedTextToVideoExpert", code_version="1", samples=True
+        ),
+        "i2vgen-xl": Implementation("released_clips", "ReleasedImageToVideoExpert", code_version="1", samples=True),
         "git-vqa": Implementation("visual_questions", "GitQuestionExpert", code_version="3", resizes=True),
     }
 )

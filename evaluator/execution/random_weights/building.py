@@ -43,8 +43,11 @@ _SMALL_FILES: Mapping[str, Mapping[str, object]] = MappingProxyType(
 )
 """By the name of the checkpoint, what its configuration has in small."""
 _FEWER: Mapping[str, int] = MappingProxyType(
-    {"steps": 2, "max_new_tokens": 6, "min_length": 4, "max_length": 12, "size": 64, "longest": 40, "grid": 4}
-)
+    {
+        "steps": 2, "max_new_tokens": 6, "min_length": 4, "max_length": 12, "size": 64, "longest": 40, "grid": 4,
+        "frames": 3,
+    }
+)  # fmt: skip
 """In the place of the profile's parameters, which would only cost time."""
 _SMALL_BATCH = 2
 

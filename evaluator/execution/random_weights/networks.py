@@ -8,6 +8,11 @@ from typing import Any
 
 import torch
 import transformers as hf
+from transformers.models.bark.generation_configuration_bark import (
+    BarkCoarseGenerationConfig,
+    BarkFineGenerationConfig,
+    BarkSemanticGenerationConfig,
+)
 
 from evaluator.execution.random_weights.vocabularies import (
     END,
@@ -423,6 +428,102 @@ def _flan_t5(small: bool) -> Network:
     return _t5(small, d_ff=2048, feed_forward_proj="gated-gelu", tie_word_embeddings=False)
 
 
+def _whisper(small: bool) -> Network:
+    words = SMALL_WORDS if small else 51865
+    width, layers, heads = (16, 1, 2) if small else (512, 6, 8)
+    both = {"layers": layers, "attention_heads": heads, "ffn_dim": 2 * width if small else 4 * width}
+    sizes = {f"{part}_{name}": size for part in ("encoder", "decoder") for name, size in both.items()}
+    specials = (END, "<|startoftranscript|>", "<|en|>", "<|de|>", "<|translate|>", "<|transcribe|>", "<|notimestamps|>")
+    config = hf.WhisperConfig(
+        vocab_size=words, bos_token_id=0, eos_token_id=0, pad_token_id=0, decoder_start_token_id=1,
+        suppress_tokens=None, begin_suppress_tokens=None, d_model=width, **sizes,
+    )  # fmt: skip
+
+    def model() -> Any:
+        network = hf.WhisperForConditionalGeneration(config)
+        settings = network.generation_config
+        settings.is_multilingual, settings.lang_to_id = True, {"<|en|>": 2, "<|de|>": 3}
+        settings.task_to_id, settings.no_timestamps_token_id = {"translate": 4, "transcribe": 5}, 6
+        # Otherwise it is derived from the model's configuration again, without these.
+        settings._from_model_config = False
+        return network
+
+    def files(folder: Path) -> None:
+        write_byte_pairs(folder, count=words, specials=specials, eos_token=END, pad_token=END, model_max_length=448)
+        settings = {"chunk_length": 30, "feature_size": 80, "hop_length": 160, "n_fft": 400, "n_samples": 480000}
+        more = {"nb_max_frames": 3000, "padding_side": "right", "padding_value": 0.0, "sampling_rate": 16000}
+        _images(folder, feature_extractor_type="WhisperFeatureExtractor", **settings, **more)
+
+    return Network(model, files)
+
+
+def _wav2vec2(small: bool) -> Network:
+    sizes: dict[str, Any] = {"classifier_proj_size": 256}
+    if small:
+        sizes = {**SMALL, "classifier_proj_size": 8, "conv_dim": (8,) * 7, "num_conv_pos_embeddings": 16,
+                 "num_conv_pos_embedding_groups": 2}  # fmt: skip
+    names = {number: f"word {number}" for number in range(12)}
+    config = hf.Wav2Vec2Config(id2label=names, use_weighted_layer_sum=True, **sizes)
+    settings = {"do_normalize": True, "feature_size": 1, "padding_side": "right", "padding_value": 0.0}
+    kind = "Wav2Vec2FeatureExtractor"
+    return Network(
+        lambda: hf.Wav2Vec2ForSequenceClassification(config),
+        lambda folder: _images(folder, feature_extractor_type=kind, sampling_rate=16000, **settings),
+    )
+
+
+def _musicgen(small: bool) -> Network:
+    codes = 64 if small else 2048
+    codec: dict[str, Any] = {"num_filters": 64, "codebook_dim": 128, "target_bandwidths": [2.2]}
+    sizes: dict[str, Any] = {"hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "ffn_dim": 4096}
+    if small:
+        codec = {"num_filters": 2, "codebook_dim": 16, "hidden_size": 16, "target_bandwidths": [1.2]}
+        sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "ffn_dim": 32}
+    text = t5_config(small, d_model=768, d_ff=3072, num_layers=12, num_heads=12)
+    config = hf.MusicgenConfig(
+        text_encoder=text,
+        audio_encoder=hf.EncodecConfig(
+            sampling_rate=32000, upsampling_ratios=[8, 5, 4, 4], codebook_size=codes, use_causal_conv=False, **codec
+        ),
+        decoder=hf.MusicgenDecoderConfig(
+            vocab_size=codes, num_codebooks=4, pad_token_id=codes, bos_token_id=codes, **sizes
+        ),
+    )
+
+    def model() -> Any:
+        network = hf.MusicgenForConditionalGeneration(config)
+        settings = network.generation_config
+        settings.decoder_start_token_id = settings.pad_token_id = settings.bos_token_id = codes
+        return network
+
+    return Network(model, lambda folder: write_sentence_pieces(folder, count=text.vocab_size))
+
+
+def _bark(small: bool) -> Network:
+    sizes: dict[str, Any] = {"hidden_size": 1024, "num_layers": 24, "num_heads": 16, "bias": False, "block_size": 1024}
+    codec: dict[str, Any] = {}
+    if small:
+        sizes = {"hidden_size": 16, "num_layers": 1, "num_heads": 2, "bias": False, "block_size": 1024}
+        codec = {"num_filters": 2, "codebook_dim": 16, "hidden_size": 16}
+    # The vocabularies are those that generation counts on, also in small.
+    config = hf.BarkConfig(
+        semantic_config={"input_vocab_size": 129600, "output_vocab_size": 10048, **sizes},
+        coarse_acoustics_config={"input_vocab_size": 12096, "output_vocab_size": 12096, **sizes},
+        fine_acoustics_config={"input_vocab_size": 1056, "output_vocab_size": 1056, **sizes},
+        codec_config={"model_type": "encodec", **codec},
+    )
+
+    def files(folder: Path) -> None:
+        # Their defaults are Bark's; this release of transformers cannot save them itself.
+        parts = {"semantic_config": BarkSemanticGenerationConfig(), "fine_acoustics_config": BarkFineGenerationConfig(),
+                 "coarse_acoustics_config": BarkCoarseGenerationConfig()}  # fmt: skip
+        settings = {name: part.to_diff_dict() for name, part in parts.items()}
+        write_json(folder / "generation_config.json", {"codebook_size": 1024, "sample_rate": 24000, **settings})
+        write_word_pieces(folder, count=SMALL_WORDS if small else 119547, lowers=False)
+
+    return Network(lambda: hf.BarkModel(config), files)
+
+
 NETWORKS: Mapping[str, Builder] = MappingProxyType(
     {
         "super-resolution": _swin2sr,
@@ -447,6 +548,10 @@ NETWORKS: Mapping[str, Builder] = MappingProxyType(
         "video-classification": _videomae,
         "video-captioning": _timesformer,
         "text-to-text": _flan_t5,
+        "speech-to-text": _whisper,
+        "sound-classification": _wav2vec2,
+        "text-to-music": _musicgen,
+        "text-to-speech": _bark,
         "vit-score": lambda small: _vit(small, classes=3),
         "bert-score": _deberta,
         "clip-score": _clip,

@@ -145,6 +145,74 @@ def _pixart(small: bool) -> Pipeline:
     )  # fmt: skip
 
 
+_DDIM: Mapping[str, object] = MappingProxyType(
+    {
+        "_class_name": "DDIMScheduler", "beta_end": 0.012, "beta_schedule": "scaled_linear", "beta_start": 0.00085,
+        "clip_sample": False, "num_train_timesteps": 1000, "set_alpha_to_one": False, "steps_offset": 1,
+    }
+)  # fmt: skip
+
+
+def _clip_text(small: bool, *, layers: int) -> Part:
+    """The text encoder of OpenCLIP's ViT-H."""
+    sizes: Mapping[str, Any] = {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": layers,
+                                "num_attention_heads": 16}  # fmt: skip
+    words = _words(small)
+    config = hf.CLIPTextConfig(
+        vocab_size=words, max_position_embeddings=77, hidden_act="gelu", projection_dim=16 if small else 1024,
+        bos_token_id=words - 2, eos_token_id=words - 1, **(SMALL if small else sizes),
+    )  # fmt: skip
+    return lambda: hf.CLIPTextModel(config)
+
+
+def _clip_blocks(small: bool) -> dict[str, Any]:
+    """Settings of UNets for clips; the released ones are the defaults of `diffusers`."""
+    if not small:
+        return {"sample_size": 32}
+    return {"sample_size": 8, "block_out_channels": (8, 16), "layers_per_block": 1, "cross_attention_dim": 16,
+            "attention_head_dim": 4, "norm_num_groups": 4,
+            "down_block_types": ("CrossAttnDownBlock3D", "DownBlock3D"),
+            "up_block_types": ("UpBlock3D", "CrossAttnUpBlock3D")}  # fmt: skip
+
+
+def _text_to_video(small: bool) -> Pipeline:
+    return Pipeline(
+        name="TextToVideoSDPipeline",
+        parts={"unet": lambda: diffusers.UNet3DConditionModel(**_clip_blocks(small)), "vae": _autoencoder(small),
+               "text_encoder": _clip_text(small, layers=23)},
+        classes={"text_encoder": ("transformers", "CLIPTextModel"), "tokenizer": ("transformers", "CLIPTokenizer"),
+                 "unet": ("diffusers", "UNet3DConditionModel"), "vae": ("diffusers", "AutoencoderKL")},
+        scheduler=_DDIM,
+        files=lambda folder: write_clip_words(folder / "tokenizer", count=_words(small)),
+    )  # fmt: skip
+
+
+def _image_to_video(small: bool) -> Pipeline:
+    sizes: dict[str, Any] = {"hidden_size": 1280, "intermediate_size": 5120, "num_hidden_layers": 32,
+                             "num_attention_heads": 16, "patch_size": 14, "projection_dim": 1024,
+                             "hidden_act": "gelu"}  # fmt: skip
+    if small:
+        sizes = {**SMALL, "image_size": SMALL_SIDE, "patch_size": 8, "projection_dim": 16}
+    config, settings = hf.CLIPVisionConfig(**sizes), clip_images(SMALL_SIDE if small else 224)
+
+    def files(folder: Path) -> None:
+        write_clip_words(folder / "tokenizer", count=_words(small))
+        write_json(folder / "feature_extractor" / "preprocessor_config.json", settings)
+
+    return Pipeline(
+        name="I2VGenXLPipeline",
+        parts={"unet": lambda: diffusers.I2VGenXLUNet(**_clip_blocks(small)), "vae": _autoencoder(small),
+               "text_encoder": _clip_text(small, layers=24),
+               "image_encoder": lambda: hf.CLIPVisionModelWithProjection(config)},
+        classes={"text_encoder": ("transformers", "CLIPTextModel"), "tokenizer": ("transformers", "CLIPTokenizer"),
+                 "image_encoder": ("transformers", "CLIPVisionModelWithProjection"),
+                 "feature_extractor": ("transformers", "CLIPImageProcessor"),
+                 "unet": ("diffusers", "I2VGenXLUNet"), "vae": ("diffusers", "AutoencoderKL")},
+        scheduler=_DDIM,
+        files=files,
+    )  # fmt: skip
+
+
 def controlnet(small: bool) -> Any:
     """A ControlNet. Its last layers begin with zeros, with which a map would change nothing: here, they do not."""
     channels = {"conditioning_embedding_out_channels": (8, 16)} if small else {}
@@ -165,6 +233,8 @@ PIPELINES: Mapping[str, Callable[[bool], Pipeline]] = MappingProxyType(
         ),
         "image-variations": _variations,
         "pixart": _pixart,
+        "text-to-video": _text_to_video,
+        "image-to-video": _image_to_video,
     }
 )
 """By the name of the profile's checkpoint, from whether it is to be small."""

@@ -11,4 +11,4 @@ def test_the_declared_suite_comes_first_whatever_its_name_or_number_of_tools() -
     assert set(order) == set(executed_suites())
     sizes = [-len(suite_of(slug).catalogue.tools) for slug in order[1:]]
     assert list(zip(sizes, order[1:], strict=True)) == sorted(zip(sizes, order[1:], strict=True))
-    assert preferred_first(["openagi-mini", "toolworld", "no-such-suite"]) == ["toolworld", "openagi-mini"]
+    assert preferred_first(["openagi", "toolworld", "no-such-suite"]) == ["toolworld", "openagi"]

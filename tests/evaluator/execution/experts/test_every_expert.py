@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from evaluator.core.expert import ExpertError, InputError
+from evaluator.core.sounds import Sound, sound_of
 from evaluator.core.tools.catalogues import CONTROLLLM, OPENAGI
 from evaluator.core.tools.types import ResourceType, Tool
 from evaluator.core.values import Box, Boxes, Clip, Label, Labels, Mask, Masks, decode, encode
@@ -36,6 +37,7 @@ CLASSES = {
     ResourceType.TAGS: Labels,
     ResourceType.MASK: Masks,
     ResourceType.VIDEO: Clip,
+    ResourceType.AUDIO: Sound,
 }
 
 
@@ -93,6 +95,8 @@ def value_of(kind, *, seed=0, size=SIZE):
             return ("A red star is on a <mask> background.", "Who bought it?", "Anna lost a [MASK] in the mill.")[seed]
         case ResourceType.VIDEO:
             return Clip(np.stack([np.asarray(picture(seed=seed + number, size=size)) for number in range(6)]))
+        case ResourceType.AUDIO:
+            return sound_of(0.3 * np.sin(np.arange(8000 + 999 * seed) / (9 + seed)))
         case ResourceType.BBOX:
             return Boxes(size, (Box("red star", 0, 0, size[0] / (seed + 1), size[1], 0.9),))
         case ResourceType.CATEGORY:

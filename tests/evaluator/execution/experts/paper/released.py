@@ -10,6 +10,7 @@ import transformers as hf
 from safetensors.torch import load_file, save_file
 
 from evaluator.execution.experts.released_maps import EdgeAnnotator
+from tests.evaluator.execution.experts.paper.media import MEDIA_BUILDERS
 from tests.evaluator.execution.experts.paper.pipelines import (
     controlnet,
     controlnet_without_safetensors,
@@ -267,6 +268,7 @@ TOOL_BUILDERS: Mapping[str, Callable[[Path], None]] = {
     "instruction-editing": instruct_pix2pix,
     "text-to-text": flan_t5,
     "controlnet-mlsd": controlnet_without_safetensors,
+    **MEDIA_BUILDERS,
     **{f"controlnet-{name}": controlnet for name in ("hed", "scribble", "openpose", "seg", "canny", "depth", "normal")},
 }
 """By the name of the profile's checkpoint, what writes its repository."""

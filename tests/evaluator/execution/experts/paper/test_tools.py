@@ -9,6 +9,7 @@ from PIL import Image
 from transformers import DetrConfig
 
 from evaluator.core.expert import InputError
+from evaluator.core.sounds import sound_of
 from evaluator.core.suites.registry import suite_of
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
@@ -57,6 +58,8 @@ def value_of(kind, *, size=SIZE, seed=0):
         return "the red dog"
     if kind is ResourceType.VIDEO:
         return Clip(np.stack([np.asarray(picture(size, seed=seed + k)) for k in range(6)]))
+    if kind is ResourceType.AUDIO:
+        return sound_of(0.3 * np.sin(np.arange(8000) / (9 + seed)))
     if kind is ResourceType.BBOX:
         return Boxes(size, (Box("dog", 2, 3, 20, 30, 0.9),))
     if kind is ResourceType.CATEGORY:
