@@ -16,7 +16,7 @@ from evaluator.execution.experts.released_sounds import sound_at
 from tests.evaluator.execution.experts.paper.media import MEDIA_BUILDERS
 from tests.evaluator.execution.experts.paper.world import fetch_checkpoints, small
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.full, pytest.mark.usefixtures("one_thread")]
 
 DRAWN = ("text_to_speech", "text_to_music", "text_to_video", "image_to_video")
 HEARD = ("speech_to_text", "audio_classification")
