@@ -472,6 +472,14 @@ def _wav2vec2(small: bool) -> Network:
     )
 
 
+def _with_codes(network: Any) -> Any:
+    """A network with an EnCodec whose codes differ: they begin as zeros, with which all codes would sound alike."""
+    for name, codes in network.named_buffers():
+        if name.endswith("codebook.embed"):
+            torch.nn.init.normal_(codes)
+    return network
+
+
 def _musicgen(small: bool) -> Network:
     codes = 64 if small else 2048
     codec: dict[str, Any] = {"num_filters": 64, "codebook_dim": 128, "target_bandwidths": [2.2]}
@@ -494,7 +502,7 @@ def _musicgen(small: bool) -> Network:
         network = hf.MusicgenForConditionalGeneration(config)
         settings = network.generation_config
         settings.decoder_start_token_id = settings.pad_token_id = settings.bos_token_id = codes
-        return network
+        return _with_codes(network)
 
     return Network(model, lambda folder: write_sentence_pieces(folder, count=text.vocab_size))
 
@@ -521,7 +529,7 @@ def _bark(small: bool) -> Network:
         write_json(folder / "generation_config.json", {"codebook_size": 1024, "sample_rate": 24000, **settings})
         write_word_pieces(folder, count=SMALL_WORDS if small else 119547, lowers=False)
 
-    return Network(lambda: hf.BarkModel(config), files)
+    return Network(lambda: _with_codes(hf.BarkModel(config)), files)
 
 
 NETWORKS: Mapping[str, Builder] = MappingProxyType(
