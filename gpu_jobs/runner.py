@@ -133,11 +133,14 @@ class EvaluatorRunner:
             device=device, checkpoints=checkpoints, hub=hub, cache=hub_cache, phase=self.phase, opener=opener
         )
         self._evaluators: dict[_Key, tuple[Evaluator, _Digests]] = {}
+        self._origin = ""
+        """Of the last lease's data, if they are not those of the suite's authors."""
         self._engine_of_runs: tuple[tuple[str, str], Engine] | None = None
         """With its suite and profile."""
 
     def run(self, lease: HeldLease) -> Iterator[ResultRecord]:
         evaluator = _perturbed(self._evaluator(lease), lease=lease)
+        self._origin = str(getattr(evaluator, "origin", ""))
         records = self._measured(lease, evaluator=evaluator)
         # Further runs and perturbed requests measure the planner's noise: they need no ratings, which cost money.
         if lease.repetition == 1 and not lease.perturbation:
@@ -221,6 +224,8 @@ class EvaluatorRunner:
         from evaluator.execution.experts.devices import device_class, device_facts
 
         facts = provenance(device=self._device)
+        if self._origin:
+            facts["data"] = self._origin
         experts = any(evaluator.suite.conditions.experts for evaluator, _ in self._evaluators.values())
         if experts or "torch" in sys.modules:
             # Also if all steps came from the store: their keys name the device class. Otherwise nothing was computed on

@@ -30,9 +30,9 @@ _PROXIES = (
     "PLANARENA_EGRESS_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy",
 )  # fmt: skip
 """May contain credentials; libraries read them from the environment only."""
-_ARBITER = ("PLANARENA_ARBITER_KEY", "PLANARENA_RATER_KEY")
-"""API keys of the arbiter that decides what the rules of a judge leave undecided, and of the rater of optional
-columns."""
+_ARBITER = ("PLANARENA_ARBITER_KEY", "PLANARENA_RATER_KEY", "PLANARENA_CHAT_KEY")
+"""API keys of the arbiter that decides what the rules of a judge leave undecided, of the rater of optional columns, and
+of the model that serves the chat tool."""
 _TRACES = ("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS")
 """Credentials for the collector of traces."""
 _READ_BY_LIBRARIES = (*_PROXIES, *_ARBITER, *_TRACES)

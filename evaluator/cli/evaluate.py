@@ -162,6 +162,8 @@ def evaluate(
         raise usage_error(error) from None
     if gaps := getattr(evaluator, "gaps", ""):
         log.print(gaps, markup=False, highlight=False, soft_wrap=True)
+    if origin := getattr(evaluator, "origin", ""):
+        log.print(origin, markup=False, highlight=False, soft_wrap=True)
     try:
         document = _document(
             evaluator=evaluator,

@@ -47,6 +47,7 @@ from evaluator.training.options import Purpose, TuningOptions, tune_by_options, 
 
 if TYPE_CHECKING:
     from evaluator.controlllm.benchmarks import SearchReport
+    from evaluator.controlllm.toolbench.released.pack import PackInputs
 
 
 SuiteOption = Annotated[str, typer.Option(help="tool100, tool2k, toolmini or toolmini-abstain.")]
@@ -326,21 +327,33 @@ RELEASED = {"controlllm": fetch_released}
 def inputs(
     suite: Annotated[str, typer.Argument(help=f"{TOOL100} or {TOOL2K}.")],
     folder: Annotated[
-        Path | None, typer.Option("--inputs", help="Folder with the files; default: PLANARENA_TOOL_INPUTS.")
+        Path | None,
+        typer.Option(
+            "--inputs", help="Folder with the files; default: PLANARENA_TOOL_INPUTS, else PlanArena's own pack."
+        ),
     ] = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """List the files of the requests with their problems. Exit code 1 if some cannot be used."""
+    """List the files of the requests with their problems, or what the pack's files show.
+
+    Exit code 1 if some cannot be used.
+    """
     if suite not in {TOOL100, TOOL2K}:
         raise usage_error(f"the requests of {suite} name no files of an operator; {TOOL100} and {TOOL2K} do")
     chosen = chosen_suite(suite)
     # Imported here: it loads numpy.
     from evaluator.controlllm.toolbench.released.inputs import released_inputs
+    from evaluator.controlllm.toolbench.released.pack import PROFILE, PackInputs
 
     try:
-        source = released_inputs(folder=None if folder is None else str(folder), tasks=chosen.tasks, slug=suite)
+        source = released_inputs(
+            folder=None if folder is None else str(folder), tasks=chosen.tasks, slug=suite, profile=PROFILE
+        )
     except LookupError as error:
         raise usage_error(error) from None
+    if isinstance(source, PackInputs):
+        _list_pack(source, as_json=as_json)
+        return
     if as_json:
         print_json([{"name": name, "type": str(kind), "problem": problem} for name, kind, problem in source.listed()])
     else:
@@ -349,6 +362,25 @@ def inputs(
         out.print(source.gaps or "All files can be used.", markup=False, highlight=False, soft_wrap=True)
     if source.problems:
         raise typer.Exit(ExitCode.CHECK_FAILED)
+
+
+def _list_pack(source: "PackInputs", *, as_json: bool) -> None:
+    rows = [
+        {"request": key, "name": name, "type": str(kind), "shows": list(names)}
+        for key, name, kind, names in source.listed()
+    ]
+    if as_json:
+        print_json(rows)
+        return
+    for row in rows:
+        shown = ", ".join(row["shows"]) or "anything"
+        out.print(
+            f"{row['request']} {row['name']} ({row['type']}) shows {shown}",
+            markup=False,
+            highlight=False,
+            soft_wrap=True,
+        )
+    out.print(source.origin, markup=False, highlight=False, soft_wrap=True)
 
 
 _DATA, _TUNED = Path(".data/controlllm"), Path(".data/planners/controlllm/tuned")

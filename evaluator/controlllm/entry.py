@@ -1,6 +1,5 @@
 """ControlLLM's suites in the registry."""
 
-import os
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -87,7 +86,7 @@ def _released(setting: Setting, *, slug: str) -> "SampleSource":
 
     if setting.split == HIDDEN:
         raise LookupError(f"the requests of {slug} are published data without a hidden split")
-    return released_inputs(folder=setting.inputs, tasks=suite_of(slug).tasks, slug=slug)
+    return released_inputs(folder=setting.inputs, tasks=suite_of(slug).tasks, slug=slug, profile=setting.profile)
 
 
 def _responses(record: "ResultRecord", **given: Any) -> "ResultRecord":
@@ -101,10 +100,14 @@ def _executed(slug: str, build: "Callable[[], Suite]") -> Entry:
         slug=slug,
         build=with_responses(build),
         episode=ExecutedPlans(
-            samples=partial(_released, slug=slug), judge=WorldJudge(), beside_gold=True, responses=_responses
+            samples=partial(_released, slug=slug),
+            judge=WorldJudge(),
+            beside_gold=True,
+            responses=_responses,
+            extended={"lilliput": "lilliput-cast"},
         ),
         catalogue=_CATALOGUE,
-        is_available=lambda: _is_fetched() and bool(os.environ.get("PLANARENA_TOOL_INPUTS")),
+        is_available=_is_fetched,
     )
 
 

@@ -14,7 +14,7 @@ from evaluator.core.planner import Planner, PlannerRequest, request_for
 from evaluator.core.provenance import provenance
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite
-from evaluator.core.suites.samples import SampleSource, WithGaps
+from evaluator.core.suites.samples import SampleSource, WithGaps, WithOrigin
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.counterparts import counterpart_jobs
 from evaluator.episodes.judgement import Judge, with_judgement
@@ -115,6 +115,8 @@ class ExecutionEvaluator:
         self._samples = SampleArtefacts(source=samples, engine=self.engine)
         self.gaps = samples.gaps if isinstance(samples, WithGaps) else ""
         """The missing data, as a sentence; empty if the data are complete."""
+        self.origin = samples.origin if isinstance(samples, WithOrigin) else ""
+        """Whose data they are, if not those of the suite's authors, as sentences."""
         if self._samples.compares_with_gold and not beside_gold:
             raise ValueError("results can be compared with the gold plan's only where gold plans are executed too")
         self._counterparts = None if counterparts is None else SampleArtefacts(source=counterparts, engine=self.engine)
@@ -198,7 +200,12 @@ class ExecutionEvaluator:
         """Profile, data, executed calls and provenance."""
         return {
             "profile": self.profile.facts(),
-            "data": {"split": self._split, "samples": self.count, "digest": self._samples.digest},
+            "data": {
+                "split": self._split,
+                "samples": self.count,
+                "digest": self._samples.digest,
+                **({"origin": self.origin} if self.origin else {}),
+            },
             "expert_calls": dict(sorted(self.engine.calls.items())),
             "provenance": {
                 **provenance(device=self._device),

@@ -74,3 +74,13 @@ class WithGaps(Protocol):
     def gaps(self) -> str:
         """The missing data and its amount, as a sentence; empty if the data is complete."""
         ...
+
+
+@runtime_checkable
+class WithOrigin(Protocol):
+    """A source whose data are not those of the suite's authors."""
+
+    @property
+    def origin(self) -> str:
+        """Whose data they are, as sentences for provenance."""
+        ...

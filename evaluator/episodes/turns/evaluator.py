@@ -94,6 +94,12 @@ class TurnEvaluator:
         experts = self._environment.facts() if isinstance(self._environment, ExpertEnvironment) else {}
         return {"judge": self._environment.digest(), "provenance": {"commit": commit, "dirty": dirty}, **experts}
 
+    @property
+    def origin(self) -> str:
+        """Whose data the tasks use, if not those of the suite's authors, as sentences."""
+        data = self.facts().get("data")
+        return str(data.get("origin", "")) if isinstance(data, dict) else ""
+
     def _run_episodes(self, episodes: Iterator[OpenEpisode], *, acting: TurnPlanner, at_once: int) -> Iterator[Episode]:
         faults = None if self._fault is None else FaultInjector(self._fault, self._bounds.seconds)
         return run_episodes(

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from cachetools import LRUCache
@@ -11,7 +12,7 @@ from evaluator.core.canonical_json import JsonValue, digest
 from evaluator.core.records import ArtefactReference, Reason, ResultRecord
 from evaluator.core.sounds import Sound
 from evaluator.core.suites.base import ABSTENTION, Suite, Task
-from evaluator.core.suites.samples import SampleSource
+from evaluator.core.suites.samples import SampleSource, WithOrigin
 from evaluator.core.tools.types import Catalogue
 from evaluator.core.transcripts import Transcript
 from evaluator.core.values import Boxes, Clip, Image, Labels, Masks, Value, encode
@@ -118,7 +119,8 @@ class ExecutedTasks:
             LookupError, ValueError: the data or the profile are missing.
         """
         self._setting, self._slug, self._plans, self._caption = setting, slug, plans, caption
-        self._tools = ExpertTools.of_setting(setting, catalogue=catalogue, salt=slug)
+        with_experts = replace(setting, profile=plans.extended.get(setting.profile, setting.profile))
+        self._tools = ExpertTools.of_setting(with_experts, catalogue=catalogue, salt=slug)
         self._pending: dict[str, Pending] = {}
         """The gold plan's results by task key."""
         self._words: LRUCache[str, str] = LRUCache(maxsize=_CACHED_CAPTIONS)
@@ -165,6 +167,8 @@ class ExecutedTasks:
         data: dict[str, JsonValue] = {
             "split": self._setting.split, "samples": self._setting.samples, "digest": self._source.digest,
         }  # fmt: skip
+        if isinstance(self._source, WithOrigin):
+            data["origin"] = self._source.origin
         return {**self._tools.facts(), "data": data}
 
     def scope(self, task: Task) -> str:

@@ -38,6 +38,8 @@ class InteractiveEpisodes:
     bounds: Bounds = field(default_factory=Bounds)
     experts: bool = False
     """Whether experts are among the tools; the environment is then an `ExpertEnvironment`."""
+    extended: Mapping[str, str] = field(default_factory=dict)
+    """See `ExecutedPlans`."""
 
     @property
     def executes(self) -> bool:
@@ -60,7 +62,7 @@ class InteractiveEpisodes:
             "reader": READER,
         }
         if self.experts:
-            rules["profile"] = named_profile(profile).digest
+            rules["profile"] = named_profile(self.extended.get(profile, profile)).digest
         return digest(rules)
 
     def data_digest(self, *, suite: Suite, setting: Setting) -> str:
@@ -141,7 +143,7 @@ def step_by_step(entry: Entry, *, caption: str, bounds: Bounds = BOUNDS) -> Entr
     return Entry(
         slug=slug,
         build=partial(_suite, entry.build, slug=slug),
-        episode=InteractiveEpisodes(environment=environment, bounds=bounds, experts=True),
+        episode=InteractiveEpisodes(environment=environment, bounds=bounds, experts=True, extended=plans.extended),
         catalogue=entry.catalogue,
         is_available=entry.is_available,
         whole_plans=entry.slug,

@@ -16,6 +16,9 @@ A profile is a TOML file. The training command writes the lock file of its weigh
     id = "lilliput/vit-score"
     weights = "vit-score"
 
+A profile that names the chat tool in `[experts]` or `[unavailable]` takes the operator's model for it, if the
+environment names one (`chat_slot.py`).
+
 An expert with `uses = ["TOOL"]` runs the expert of another tool. An expert with `base = "NAME"` needs a second
 checkpoint besides its `weights`. The table `[unavailable]` gives the reasons for tools without an expert.
 
@@ -51,6 +54,7 @@ from evaluator.core import canonical_json
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.expert import Expert, ExpertError, ExpertSpec
 from evaluator.core.suggestions import no_such
+from evaluator.execution.experts.chat_slot import TOOL, operators_model
 from evaluator.execution.experts.checkpoints import (
     Checkpoint,
     FetchError,
@@ -69,6 +73,8 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 DEVICES = ("cpu", "cuda")
 
 
+_WITH_SLOT = ("experts", "unavailable")
+"""Tables of which one names the chat tool in profiles that the operator's model may serve."""
 NO_WEIGHTS = "none"
 """Digest of experts without weights."""
 
@@ -164,6 +170,9 @@ def load_profile(
             {tool: _expert(tool=tool, entries=entries[table], precision=precision) for tool in entries[table]}
             for table in ("experts", "reference_experts")
         )
+        slot = operators_model(os.environ)
+        if slot is not None and any(TOOL in dict(source.table(table)) for source in sources for table in _WITH_SLOT):
+            experts[TOOL] = slot
         scorers = {score: _scorer(name=score, found=found) for score, found in entries["scorers"].items()}
         used = {tool: implementation_of(spec.implementation).plug_in for tool, spec in experts.items()}
     except (LookupError, TypeError, FetchError) as error:

@@ -5,12 +5,14 @@ OUTLINES, DEPTH, NORMALS, POSE, EDIT = "Outlines", "Depth", "Normals", "Pose", "
 READING = "Reading"
 TRANSCRIPT, SOUND, DUB = "Transcript", "Sound", "Dub"
 HIT, NAMED, REPLACED = "Hit", "Named", "Replaced"
+PAGE = "Page"
 VARIATION = "Variation"
 """The profile's ViT score, but 0 for a copy."""
 RULE_NAMES = frozenset(
     {
         ANSWER, LABELS, BOXES, MASKS, SEGMENTS, OUTLINES, DEPTH, NORMALS, POSE, EDIT, READING, TRANSCRIPT, SOUND, DUB,
         HIT, NAMED, REPLACED,
+        PAGE,
     }
 )  # fmt: skip
 """Scores that every profile has."""

@@ -24,12 +24,14 @@ from evaluator.core.private_files import private_folder
 from evaluator.core.records import ResultRecord
 from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.values import Artefact, MediaType, sound_of_clip
+from evaluator.core.web_pages import POLICY, elements_of
 from evaluator.execution.engine.store import DurableStore, LocalStore, ObjectDamagedError, ObjectMissingError, Store
 from leaderboard.evaluations.visibility import is_gold_record, is_open_record
 from leaderboard.evaluations.withheld import Withheld
 from leaderboard.platform.operators import is_operator
 
 _PRESIGNED_SECONDS = 300
+_PARTS = frozenset({"sound", "page"})
 _RANGE = re.compile(r"bytes=([0-9]{1,12})-([0-9]{0,12})")
 
 
@@ -74,11 +76,13 @@ def object_url(*, digest: str, split: str) -> str:
 
 @require_safe
 def artefact(request: HttpRequest, digest: str) -> HttpResponse:
-    """One immutable artefact: `GET /objects/<digest>`, or the sound of a clip: `GET /objects/<digest>?part=sound`.
+    """One immutable artefact: `GET /objects/<digest>`, the sound of a clip (`?part=sound`), or a text as the web page
+    that a tool made (`?part=page`), for a sandboxed frame.
 
     Withheld records of gold plans are for operators only. Records of the hidden split are public once their data are.
     """
-    etag = f'"{digest}{"/sound" if request.GET.get("part") == "sound" else ""}"'
+    part = request.GET.get("part")
+    etag = f'"{digest}{f"/{part}" if part in _PARTS else ""}"'
     if settings.SPLIT == HIDDEN and is_gold_record(digest):
         return _for_operators(request, store=server_store(split=""), digest=digest)
     if request.headers.get("If-None-Match") == etag:
@@ -145,11 +149,33 @@ def _served(request: HttpRequest, *, store: Store, digest: str) -> HttpResponse:
             artefact = Artefact(data=sound_of_clip(artefact.data), media_type=MediaType.SOUND)
     except (ObjectMissingError, ObjectDamagedError, ValueError) as error:
         raise Http404("There is no such artefact.") from error
+    if request.GET.get("part") == "page":
+        return _page(artefact)
     response = _whole_or_range(request, artefact)
     response["X-Content-Type-Options"] = "nosniff"
     response["Content-Disposition"] = "inline"
     # Prevents scripts in the artefact from running.
     response["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return response
+
+
+def _page(artefact: Artefact) -> HttpResponse:
+    """A text as a web page that only pages of this site may frame. It has an origin of its own and runs no scripts.
+
+    Raises:
+        Http404: it is no page, or not a passive one.
+    """
+    try:
+        if artefact.media_type != MediaType.TEXT:
+            raise ValueError
+        page = artefact.data.decode("utf-8")
+        elements_of(page)
+    except ValueError as error:
+        raise Http404("There is no such artefact.") from error
+    response = HttpResponse(page, content_type="text/html; charset=utf-8")
+    response["X-Content-Type-Options"] = "nosniff"
+    response["X-Frame-Options"] = "SAMEORIGIN"
+    response["Content-Security-Policy"] = f"{POLICY}; frame-ancestors 'self'; sandbox"
     return response
 
 

@@ -1,4 +1,5 @@
-"""The suites `tool100-executed` and `tool2k-executed`: the released requests, executed on an operator's files.
+"""The suites `tool100-executed` and `tool2k-executed`: the released requests, executed on files of PlanArena's own pack
+or of an operator.
 
 No right results were published. The results of a plan are compared with those of the gold plan for the same files and
 experts, so the gold plan scores 1 by construction.
@@ -41,6 +42,8 @@ _BY_TYPE: Mapping[ResourceType, str] = MappingProxyType(
         ResourceType.SEGMENTATION: rule_names.SEGMENTS,
         ResourceType.DEPTH: rule_names.DEPTH,
         ResourceType.NORMAL: rule_names.NORMALS,
+        ResourceType.HTML: rule_names.PAGE,
+        **dict.fromkeys((ResourceType.WEATHER, ResourceType.TIME), rule_names.ANSWER),
         **dict.fromkeys(
             # Poses are compared as strokes: their colours are not those of the miniature world.
             (ResourceType.EDGE, ResourceType.LINE, ResourceType.HED, ResourceType.SCRIBBLE, ResourceType.POSE),
@@ -89,11 +92,11 @@ def results_of(*, gold: Plan, catalogue: Catalogue, files: Mapping[str, object])
 
 
 TOOL100, TOOL2K = "tool100-executed", "tool2k-executed"
-VERSION = "1"
+VERSION = "2"
 SEVERAL = "several"
 """The metric of requests for several results: the mean of their scores."""
 _METRICS = {
-    rule_names.ANSWER: ("Counts", "Share of counts that are the gold plan's."),
+    rule_names.ANSWER: ("Counts", "Share of counts, and of weather and times, that are the gold plan's."),
     BERT: ("BERT", "Answers and descriptions: mean BERT score with the gold plan's."),
     rule_names.LABELS: ("Labels", "Classes and actions: F1 of the names."),
     rule_names.BOXES: ("Boxes", "F1 of the boxes with the same name and an overlap of at least 0.5."),
@@ -103,6 +106,7 @@ _METRICS = {
     rule_names.DEPTH: ("Depth maps", "Correlation of nearness."),
     rule_names.NORMALS: ("Normal maps", "Correlation of surface normals."),
     rule_names.EDIT: ("Edits", "How much of the gold plan's change of a picture was made, and nothing else."),
+    rule_names.PAGE: ("Pages", "Web pages: F1 of their elements and those of the gold plan's page."),
     VIT: ("ViT", "Other pictures: mean ViT score with the gold plan's."),
     SEVERAL: ("Several", "Requests for several results: the mean of their scores."),
 }
@@ -130,10 +134,11 @@ FACETS = replace(
     breakdowns=(*TOOL_FACETS.breakdowns, "result"),
 )
 SCORING = (
-    "Plans are executed on the operator's files. No right results were released: each result is compared with that of "
-    "the gold plan for the same files and experts, so the gold plan scores 1 by construction. A score measures the "
-    "similarity to the gold plan's results, not their quality. The plans are also judged without execution: SE, IR, "
-    "NR, HR and CR do not affect the score."
+    "The authors released no files: plans are executed on PlanArena's own, drawn from its miniature world to fit the "
+    "requests, or on those of an operator's folder, and the two are never compared. No right results were released "
+    "either: each result is compared with that of the gold plan for the same files and experts, so the gold plan "
+    "scores 1 by construction. A score measures the similarity to the gold plan's results, not their quality. Plans "
+    "are also judged without execution: SE, IR, NR, HR and CR do not affect the score."
 )
 
 
@@ -181,7 +186,7 @@ def _executed(suite: Suite, *, slug: str) -> Suite:
         slug=slug,
         version=VERSION,
         title=f"{suite.title} executed",
-        description=f"The requests of {suite.title}, executed on the operator's files.",
+        description=f"The requests of {suite.title}, executed on PlanArena's own files or an operator's.",
         metrics=COLUMNS,
         catalogue=CONTROLLLM,
         tasks=tuple(_task(task) for task in suite.tasks if isinstance(task, ToolTask)),

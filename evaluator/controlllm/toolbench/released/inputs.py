@@ -14,14 +14,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-import numpy as np
-
+from evaluator.controlllm.toolbench.released.compared import compared_value
 from evaluator.controlllm.toolbench.released.executed import REFERENCES_VERSION, ExecutedTask
 from evaluator.controlllm.toolbench.released.media import MOVING, PICTURES, MediaError, read_media
+from evaluator.controlllm.toolbench.released.pack import PROFILE, PackInputs
 from evaluator.core import canonical_json
 from evaluator.core.suites.base import Task
 from evaluator.core.tools.types import ResourceType
-from evaluator.core.values import Clip, Image, Value
+from evaluator.core.values import Value
 
 VARIABLE = "PLANARENA_TOOL_INPUTS"
 """Environment variable with the folder, for commands without the option, workers and web servers."""
@@ -101,14 +101,8 @@ class ReleasedInputs:
         raise LookupError(f"no right result of {task.key} was released (sample {index})")
 
     def compared(self, *, task: Task, result: Value, given: Callable[[str], Value]) -> Value:
-        """See `GoldComparedSource`: the gold plan's result; for an edit, the picture before and after it."""
-        (gold,) = cast(ExecutedTask, task).results
-        if not gold.before:
-            return result
-        before = given(gold.before)
-        if not isinstance(before, Image) or not isinstance(result, Image) or before.size != result.size:
-            raise LookupError(f"the gold plan of {task.key} gave no picture of the size of {gold.before}")
-        return Clip(np.stack([np.asarray(picture.convert("RGB"), dtype=np.uint8) for picture in (before, result)]))
+        """See `GoldComparedSource`."""
+        return compared_value(task=cast(ExecutedTask, task), result=result, given=given)
 
     def listed(self) -> Iterator[tuple[str, ResourceType, str]]:
         """Name, type and problem of each file; the problem is empty if the file is usable."""
@@ -167,17 +161,22 @@ class ReleasedInputs:
         return f"{first} and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else first
 
 
-def released_inputs(*, folder: str | None, tasks: Sequence[Task], slug: str) -> ReleasedInputs:
-    """The files from the folder of an option or of the environment.
+def released_inputs(
+    *, folder: str | None, tasks: Sequence[Task], slug: str, profile: str
+) -> ReleasedInputs | PackInputs:
+    """The files from the folder of an option or of the environment, else the pack's.
 
     Raises:
-        LookupError: neither is set, or the folder has no file of the requests.
+        LookupError: the folder has no file of the requests, or there is none and the profile cannot use the pack.
     """
     path = folder or os.environ.get(VARIABLE)
+    if not path and profile == PROFILE:
+        return PackInputs(tasks=tasks)
     if not path:
         raise LookupError(
-            f"{slug} executes plans on pictures and videos that were never released: name a folder that has them with "
-            f"--inputs DIR or {VARIABLE}"
+            f"{slug} executes plans on pictures and videos that were never released, and profile {profile} does not "
+            f"know the things of PlanArena's own pack: name a folder that has files with --inputs DIR or {VARIABLE}, "
+            f"or take the profile {PROFILE}"
         )
     return ReleasedInputs(Path(path), tasks=tasks)
 

@@ -35,8 +35,9 @@ def load_scorer(*, name: str, profile: Profile, device: str = "cpu") -> Scorer:
         from evaluator.scoring.metrics.pointing import POINTING_SCORES
         from evaluator.scoring.metrics.results.rules import RULE_SCORES
         from evaluator.scoring.metrics.sounds import SOUND_SCORES
+        from evaluator.scoring.metrics.web_pages import PAGE_SCORES
 
-        return {**RULE_SCORES, **SOUND_SCORES, **POINTING_SCORES}[name]
+        return {**RULE_SCORES, **SOUND_SCORES, **POINTING_SCORES, **PAGE_SCORES}[name]
     if name == VARIATION:
         from evaluator.scoring.metrics.scorers.vit import VariationScore
 

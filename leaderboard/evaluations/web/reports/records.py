@@ -100,6 +100,10 @@ class _ReportReading(Reading):
             return super().show(name=name, reference=reference, alt=alt, over=over)
         return Shown(kind="text", name=name, url="", alt=alt, text=NOT_KEPT)
 
+    def page(self, shown: Shown, *, reference: ArtefactReference) -> Shown:  # noqa: ARG002 - without frames
+        """See `Reading`: pages of a report frame nothing."""
+        return shown
+
 
 @dataclass
 class ShownReport:

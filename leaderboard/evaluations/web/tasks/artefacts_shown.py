@@ -28,6 +28,7 @@ from evaluator.core.values import (
     findings_from_json,
     sound_of_clip,
 )
+from evaluator.core.web_pages import PageError, elements_of
 from evaluator.execution.engine.store import ObjectDamagedError, ObjectMissingError
 from leaderboard.evaluations.web.tasks.marks_shown import MarkedPicture, marked
 
@@ -191,7 +192,8 @@ class Shown(NamedTuple):
     """An artefact on the page."""
 
     kind: str
-    """`image`, `marked`, `text`, `overlay`, `audio`, `film`, `video` or `file`. A film is a clip with a sound."""
+    """`image`, `marked`, `text`, `overlay`, `audio`, `film`, `page`, `video` or `file`. A film is a clip with a sound, a
+    page one that a tool made."""
     name: str
     url: str
     alt: str
@@ -304,6 +306,8 @@ class Reading:
             over: the picture.
         """
         shown = self.show(name=name, reference=reference, alt=alt, over=over)
+        if kind == "html" and shown.kind == "text":
+            return self.page(shown, reference=reference)
         overlay = None
         if over is not None and name == BOXES and shown.kind == "text":
             overlay = self._boxes(text=self.text(reference), over=over)
@@ -311,6 +315,15 @@ class Reading:
             width, height = self._size(over)
             overlay = Overlay(picture=self.url(over), width=width, height=height, mask=shown.url)
         return shown if overlay is None else shown._replace(kind="overlay", overlay=overlay)
+
+    def page(self, shown: Shown, *, reference: ArtefactReference) -> Shown:
+        """A page for a sandboxed frame, with what it says as text; one that is not passive only as text."""
+        try:
+            elements = elements_of(self.text(reference))
+        except PageError as error:
+            return shown._replace(text=f"(not shown as a page: {error})\n{shown.text}")
+        said = (f"{element.kind}: {element.content}" for element in elements if element.kind != "picture")
+        return shown._replace(kind="page", text="\n".join(said)[:MAX_TEXT], characters=0)
 
     def _findings(self, shown: Shown, *, reference: ArtefactReference, over: ArtefactReference | None) -> Shown:
         findings = read_findings(self._bytes(reference))

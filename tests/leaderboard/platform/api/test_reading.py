@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from django.test import Client
 from django.utils import timezone
+from PIL import Image
 
 from evaluator.core.records import Outcome
 from evaluator.core.sounds import Sound, wav_of
 from evaluator.core.values import Clip, encode
+from evaluator.core.web_pages import page_of
 from evaluator.execution.engine.store import LocalStore
 from leaderboard.boards.services import publish
 from leaderboard.evaluations.models import Evaluation, EvaluationState
@@ -130,6 +132,24 @@ def test_a_sound_is_served_in_ranges_and_that_of_a_clip_alone(client):
     assert (alone["Content-Type"], alone.content) == ("audio/wav", wav)
     silent = store.put(encode(Clip(np.zeros((2, 4, 4, 3), dtype=np.uint8))))
     assert client.get(f"/objects/{silent}", {"part": "sound"}).status_code == 404
+
+
+def test_a_web_page_is_served_for_frames_of_this_site_and_runs_nothing(client):
+    page = page_of(title="A film", description="Dogs.", tags=("dog",), picture=b"\x89PNG", media_type="image/png")
+    store = server_store(split="")
+    path = f"/objects/{store.put(encode(page))}"
+    framed = client.get(path, {"part": "page"})
+    assert (framed.status_code, framed["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert framed["X-Frame-Options"] == "SAMEORIGIN"
+    policy = framed["Content-Security-Policy"]
+    assert "sandbox" in policy.split("; ")
+    assert "allow-" not in policy
+    assert {"default-src 'none'", "form-action 'none'", "frame-ancestors 'self'"} <= set(policy.split("; "))
+    whole = client.get(path)
+    assert whole["Content-Type"].startswith("text/plain")
+    assert whole["ETag"] != framed["ETag"]
+    for other in (page.replace("<p>", "<p onclick='x()'>"), "no page", "\x00", Image.new("RGB", (4, 4))):
+        assert client.get(f"/objects/{store.put(encode(other))}", {"part": "page"}).status_code == 404
 
 
 def test_an_unexpected_error_is_answered_in_json(settings):

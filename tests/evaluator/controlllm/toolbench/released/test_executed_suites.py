@@ -35,10 +35,10 @@ def test_every_gold_plan_has_results_that_can_be_compared(data, full):
                 assert {one.metric for one in task.results} <= {*RULE_NAMES, "ViT", "BERT"}
 
 
-def test_they_are_offered_only_where_a_folder_is_named(data, monkeypatch):
-    assert not {TOOL100, TOOL2K} & set(suite_names())
-    monkeypatch.setenv("PLANARENA_TOOL_INPUTS", "/somewhere")
+def test_they_are_offered_where_their_requests_were_fetched(data, monkeypatch, tmp_path):
     assert {TOOL100, TOOL2K} <= set(suite_names())
+    monkeypatch.setenv("PLANARENA_DATA", str(tmp_path))
+    assert not {TOOL100, TOOL2K} & set(suite_names())
 
 
 def test_the_judged_suites_keep_their_digest(data):

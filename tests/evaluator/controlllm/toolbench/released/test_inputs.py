@@ -91,7 +91,8 @@ class TestFinding:
         picture(seed=1).save(tmp_path / "image_1.png")
         monkeypatch.setenv("PLANARENA_TOOL_INPUTS", str(tmp_path))
         one = task(image_1__png="image")
-        assert released_inputs(folder=None, tasks=[one], slug="tool100-executed").missing(task=one) is None
+        found = released_inputs(folder=None, tasks=[one], slug="tool100-executed", profile="paper")
+        assert found.missing(task=one) is None
 
 
 class TestSaying:

@@ -22,6 +22,7 @@ from evaluator.core.values import (  # fmt: skip
     array_to_image,
     encode,
 )
+from evaluator.core.web_pages import page_of
 from evaluator.execution.engine.store import MemoryStore
 from evaluator.lumos.sql.environment import text_of
 from evaluator.lumos.sql.outcome import Result
@@ -255,6 +256,18 @@ def test_sounds_have_a_waveform_and_what_steps_say_about_them(store: MemoryStore
     assert len(columns) == 120
     assert columns[0] == "0 16.0V16.5", "silence is a flat line"
     assert columns[-1].startswith("119 8.0V24.0")
+
+
+def test_a_web_page_is_framed_and_one_that_is_not_passive_stays_text(store: MemoryStore):
+    page = page_of(title="A film", description="Dogs.", tags=("dog",), picture=b"\x89PNG", media_type="image/png")
+    hostile = page.replace("<ul>", "<script>alert(1)</script><ul>")
+    shown, refused = (
+        reading(store).show_output(name="html_code", kind="html", reference=keep(store, text), over=None, alt="A page")
+        for text in (page, hostile)
+    )
+    assert (shown.kind, shown.text) == ("page", "title: A film\nheading: A film\ntext: Dogs.\ntag: dog")
+    assert refused.kind == "text"
+    assert refused.text.startswith("(not shown as a page: it has a <script>)")
 
 
 def test_bytes_that_are_no_sound_have_no_player(store: MemoryStore):
