@@ -1,5 +1,6 @@
 """Inputs of any tool: drawn pictures, clips, sounds, findings in pictures, and sentences of different lengths."""
 
+import json
 from collections.abc import Mapping
 
 import numpy as np
@@ -60,6 +61,9 @@ def _value(kind: ResourceType, *, number: int) -> Value:
             pixels = np.zeros(size, dtype=np.bool_)
             pixels[edge : SIDE - edge, edge : SIDE - 20] = True
             return Masks(size, (Mask("thing", pixels, 0.9),))
+        case ResourceType.WEATHER:
+            facts = {"place": f"Town {number}", "date": "2023-10-26", "weather": "sunny"}
+            return json.dumps({**facts, "temperature_c": number % 30, "wind_kmh": 5})
         case ResourceType.POINT:
             return f"{SIDE // 2},{SIDE // 2 + number % 8}"
     return PillowImage.fromarray(_pixels(number=number))

@@ -70,7 +70,10 @@ class CastGrounding(GroundingExpert):
     """From an image and an everyday name to boxes with this name."""
 
     def run(self, batch: Batch) -> list[Mapping[str, Value]]:
-        found = super().run(_translated(batch, name="query", change=label_of))
+        # An empty query stays, for the model's own message.
+        found = super().run(
+            _translated(batch, name="query", change=lambda query: label_of(query) if words_of(query) else query)
+        )
         names = [shown_name(value_of(item, name="query", kind=str)) for item in batch]
         return [
             {"bbox": _renamed(value_of(result, name="bbox", kind=Boxes), name=name)}

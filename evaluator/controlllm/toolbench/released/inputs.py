@@ -121,7 +121,7 @@ class ReleasedInputs:
     def _problem(self, name: str) -> str:
         path, kind = self._paths[name], self._files[name]
         if kind is ResourceType.AUDIO:
-            return "is sound, which no expert processes"
+            return "is sound, which is not read from folders"
         if path is not None:
             return checked(path, kind=kind)
         stored = next((place for place in self._places(name) if place.is_file()), None)
