@@ -9,15 +9,24 @@ import binascii
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
-from html.parser import HTMLParser
+from html import escape, unescape
 
 LARGEST_PAGE = 512 * 1024
 """Characters of a page, with its pictures."""
 LARGEST_MARKUP = 64 * 1024
-"""Characters of a page without its pictures: the parser may take quadratic time on malformed markup."""
+"""Characters of a page without its pictures."""
 MOST_PICTURES = 4
-_PICTURE = re.compile(r"data:image/(?:png|apng|jpeg);base64,[A-Za-z0-9+/]{1,700000}={0,2}")
+DOCTYPE = "<!doctype html>"
+_DEEPEST = 32
+_PICTURE = re.compile(r"data:image/(?:png|apng|jpeg);base64,[A-Za-z0-9+/]++={0,2}")
+# No quantifier gives back what it took, so that reading is linear in the size of a page. The library's parser takes
+# quadratic time on malformed markup.
+_TEXT = re.compile(r"[^<]++")
+_TAG = re.compile(
+    r"<(?P<end>/?+)(?P<tag>[A-Za-z][A-Za-z0-9]*+)"
+    r"(?P<attributes>(?:\s++[A-Za-z-]++\s*+=\s*+(?:\"[^\"<]*+\"|'[^'<]*+'))*+)\s*+/?+>"
+)
+_ATTRIBUTE = re.compile(r"(?P<name>[A-Za-z-]++)\s*+=\s*+(?P<value>\"[^\"<]*+\"|'[^'<]*+')")
 _PLAIN = frozenset(
     {"html", "head", "body", "title", "style", "header", "main", "section", "h1", "h2", "p", "ul", "li", "figure",
      "figcaption"}
@@ -83,96 +92,83 @@ def elements_of(page: str) -> tuple[Element, ...]:
     """
     if len(page) > LARGEST_PAGE:
         raise PageError(f"it has {len(page)} characters; at most {LARGEST_PAGE} are read")
-    pictures: list[str] = []
-
-    def replaced(match: re.Match[str]) -> str:
-        pictures.append(match[0])
-        return f"picture:{len(pictures) - 1}"
-
-    markup = _PICTURE.sub(replaced, page)
-    if len(markup) > LARGEST_MARKUP:
-        raise PageError(f"it has {len(markup)} characters beside its pictures; at most {LARGEST_MARKUP} are read")
-    if len(pictures) > MOST_PICTURES:
-        raise PageError(f"it has {len(pictures)} pictures; at most {MOST_PICTURES} are read")
-    reader = _Reader(pictures)
-    reader.feed(markup)
-    reader.close()
-    if not reader.is_page:
-        raise PageError("it is no HTML page: it has no <html> with a <body>")
-    return tuple(reader.elements)
+    reader, place = _Reader(), len(DOCTYPE) if page[: len(DOCTYPE)].lower() == DOCTYPE else 0
+    while place < len(page):
+        token = _TEXT.match(page, place) or _TAG.match(page, place)
+        if token is None:
+            raise PageError(f"it has markup that is not read: {page[place : place + 20]!r}")
+        if token.re is _TEXT:
+            reader.text(token[0])
+        elif token["end"]:
+            reader.end(token["tag"].lower())
+        else:
+            reader.start(token["tag"].lower(), attributes=token["attributes"])
+        place = token.end()
+    return reader.finished(characters=len(page))
 
 
-class _Reader(HTMLParser):
+class _Reader:
     """Collects elements, and refuses what is not passive."""
 
-    def __init__(self, pictures: Sequence[str]) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[Element] = []
-        self._pictures = pictures
+    def __init__(self) -> None:
+        self._elements: list[Element] = []
         self._seen: set[str] = set()
         self._open: list[str] = []
         self._words: list[str] = []
 
-    @property
-    def is_page(self) -> bool:
-        """Whether it had the elements of a page."""
-        return {"html", "body"} <= self._seen
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def start(self, tag: str, *, attributes: str) -> None:
         if tag not in _PLAIN | _VOID:
             raise PageError(f"it has a <{tag[:20]}>")
-        for name, value in attrs:
+        for match in _ATTRIBUTE.finditer(attributes):
+            name = match["name"].lower()
             if name not in _ATTRIBUTES.get(tag, ()):
                 raise PageError(f"<{tag}> has the attribute {name[:20]}")
             if name == "src":
-                self._picture(value or "")
+                self._picture(match["value"][1:-1])
         self._seen.add(tag)
+        self._end_words()
         if tag not in _VOID:
-            self._end_words()
+            if len(self._open) >= _DEEPEST:
+                raise PageError(f"its elements are nested more than {_DEEPEST} deep")
             self._open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.handle_starttag(tag, attrs)
-        if tag not in _VOID:
-            self.handle_endtag(tag)
-
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         self._end_words()
-        if tag in self._open:
-            while self._open.pop() != tag:
-                pass
+        if not self._open or self._open.pop() != tag:
+            raise PageError(f"it ends a <{tag[:20]}> that is not open")
 
-    def handle_data(self, data: str) -> None:
+    def text(self, text: str) -> None:
         if self._open and self._open[-1] == "style":
             # A style may load pictures, which the page's policy refuses as well.
-            if data.strip() not in ("", STYLE):
+            if text.strip() not in ("", STYLE):
                 raise PageError("it has a style of its own")
             return
-        self._words.append(data)
+        self._words.append(unescape(text))
 
-    def handle_comment(self, data: str) -> None:  # noqa: ARG002
-        raise PageError("it has a comment")
-
-    def handle_pi(self, data: str) -> None:  # noqa: ARG002
-        raise PageError("it has a processing instruction")
-
-    def unknown_decl(self, data: str) -> None:  # noqa: ARG002
-        raise PageError("it has a declaration")
+    def finished(self, *, characters: int) -> tuple[Element, ...]:
+        """The elements, once the page has ended."""
+        self._end_words()
+        if self._open or not {"html", "body"} <= self._seen:
+            raise PageError("it is no HTML page: it has no complete <html> with a <body>")
+        pictures = [element.content for element in self._elements if element.kind == "picture"]
+        if (markup := characters - sum(map(len, pictures))) > LARGEST_MARKUP:
+            raise PageError(f"it has {markup} characters beside its pictures; at most {LARGEST_MARKUP} are read")
+        if len(pictures) > MOST_PICTURES:
+            raise PageError(f"it has {len(pictures)} pictures; at most {MOST_PICTURES} are read")
+        return tuple(self._elements)
 
     def _end_words(self) -> None:
         text = " ".join("".join(self._words).split())
         self._words.clear()
         if text:
             tag = next((tag for tag in reversed(self._open) if tag in _SHOWN), "p")
-            self.elements.append(Element(_SHOWN[tag], text))
+            self._elements.append(Element(_SHOWN[tag], text))
 
     def _picture(self, source: str) -> None:
-        number = source.removeprefix("picture:")
-        if number == source or not number.isdecimal() or int(number) >= len(self._pictures):
+        if _PICTURE.fullmatch(source) is None:
             raise PageError("it has a picture that is not inside it")
-        address = self._pictures[int(number)]
         try:
-            base64.b64decode(address.partition(",")[2], validate=True)
+            base64.b64decode(source.partition(",")[2], validate=True)
         except binascii.Error:
             raise PageError("it has a picture that is not base64") from None
-        self.elements.append(Element("picture", address))
+        self._elements.append(Element("picture", source))

@@ -73,7 +73,7 @@ def test_without_a_text_to_quote_it_makes_nothing_up(message):
 
 def test_it_finds_the_answer_in_documents_of_the_validation_split():
     samples = [sample_of(base="qa", index=index) for index in range(100)]
-    asked = [f"{sample.inputs['document']} {sample.inputs['query']}" for sample in samples]
+    asked = [f"{sample.texts['document'].text} {sample.texts['query'].text}" for sample in samples]
     right = [str(sample.reference.english) in extracted(text) for sample, text in zip(samples, asked, strict=True)]
     assert sum(right) >= 90
 
