@@ -193,9 +193,9 @@ class OperatorsChat:
             raise ExpertError(f"the chat model {self._model} cannot be used: {error}") from None
         if response.status_code == httpx.codes.OK:
             return content
-        error = server_error(response.status_code, body=content, pages_are_transient=True)
-        if error.kind is ErrorKind.TRANSIENT:
-            raise TransientError(f"answered {error.in_short}", asked=asked_to_wait(response.headers))
+        problem = server_error(response.status_code, body=content, pages_are_transient=True)
+        if problem.kind is ErrorKind.TRANSIENT:
+            raise TransientError(f"answered {problem.in_short}", asked=asked_to_wait(response.headers))
         # Not the server's words: they may repeat the key.
         raise ExpertError(f"the chat model {self._model} answered HTTP {response.status_code}")
 

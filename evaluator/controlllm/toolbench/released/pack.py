@@ -9,7 +9,6 @@ sample has its own files.
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import cast
 
 import numpy as np
@@ -244,16 +243,11 @@ def _cast(thing: SceneObject, *, label: str) -> SceneObject:
     return replace(thing, colour=colour, shape=shape)
 
 
-@lru_cache(maxsize=1024)
-def _background_of(labels: tuple[str, ...], drawn: Background) -> Background:
-    colours = [parts_of(label)[0] for label in labels]
-    grounds = [drawn, *Background]
-    return max(grounds, key=lambda ground: sum(contrasts(colour=colour, background=ground) for colour in colours))
-
-
 def _background(labels: Sequence[str], *, drawn: Background) -> Background:
     """The drawn background if all colours contrast with it, else the first with which most do."""
-    return _background_of(tuple(labels), drawn)
+    colours = [parts_of(label)[0] for label in labels]
+    grounds: list[Background] = [drawn, *Background]
+    return max(grounds, key=lambda ground: sum(contrasts(colour=colour, background=ground) for colour in colours))
 
 
 def _mask(tableau: Tableau, painting: Painting, *, name: str) -> Masks:
