@@ -246,8 +246,9 @@ def _cast(thing: SceneObject, *, label: str) -> SceneObject:
 def _background(labels: Sequence[str], *, drawn: Background) -> Background:
     """The drawn background if all colours contrast with it, else the first with which most do."""
     colours = [parts_of(label)[0] for label in labels]
-    grounds: list[Background] = [drawn, *Background]
-    return max(grounds, key=lambda ground: sum(contrasts(colour=colour, background=ground) for colour in colours))
+    grounds = (drawn, *Background)
+    shares = [sum(contrasts(colour=colour, background=ground) for colour in colours) for ground in grounds]
+    return grounds[shares.index(max(shares))]
 
 
 def _mask(tableau: Tableau, painting: Painting, *, name: str) -> Masks:
