@@ -245,10 +245,15 @@ def _cast(thing: SceneObject, *, label: str) -> SceneObject:
 
 def _background(labels: Sequence[str], *, drawn: Background) -> Background:
     """The drawn background if all colours contrast with it, else the first with which most do."""
-    colours = [parts_of(label)[0] for label in labels]
-    grounds = (drawn, *Background)
-    shares = [sum(contrasts(colour=colour, background=ground) for colour in colours) for ground in grounds]
-    return grounds[shares.index(max(shares))]
+
+    def share(ground: Background) -> int:
+        return sum(contrasts(colour=parts_of(label)[0], background=ground) for label in labels)
+
+    best = drawn
+    for ground in Background:
+        if share(ground) > share(best):
+            best = ground
+    return best
 
 
 def _mask(tableau: Tableau, painting: Painting, *, name: str) -> Masks:

@@ -3,14 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from PIL import Image as PillowImage
 
 from evaluator.core.expert import ExpertError
 from evaluator.core.values import Clip
-from evaluator.execution.experts.casting import plays
+from evaluator.execution.experts.casting import CastDrawing
 from evaluator.execution.experts.profile import load_expert, load_profile
 from evaluator.miniature.lilliput_samples import clean_image
-from evaluator.miniature.roles import role_of
+from evaluator.miniature.roles import label_of, role_of
 from evaluator.miniature.scenes import draw_scene
 from evaluator.miniature.seeds import Split
 from evaluator.miniature.tableaux.clips import draw_clip, frames_of
@@ -66,11 +65,10 @@ def test_grounding_captions_and_answers_have_everyday_names(experts):
     assert colour == scene.main.colour
 
 
-def test_a_text_is_drawn_by_what_plays_its_names(experts):
-    (picture,) = experts("text_to_image", [{"text": "A beach with an umbrella."}])
-    assert isinstance(picture, PillowImage.Image)
-    (labels,) = experts("image_classification", [{"image": picture}])
-    assert plays(labels.items[0].name, condition="umbrellas")
+def test_a_text_is_drawn_by_what_plays_its_names():
+    text = "A beach with an umbrella."
+    expert = object.__new__(CastDrawing)
+    assert expert.read({"text": text}) == f"A {label_of('umbrella')} is on a sandy background."
 
 
 def test_an_unknown_list_is_refused():
