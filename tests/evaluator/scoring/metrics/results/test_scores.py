@@ -27,6 +27,7 @@ from evaluator.scoring.metrics.results.rules import RULE_SCORES
 from evaluator.scoring.metrics.results.texts import answer_score, is_right, reading_score
 from evaluator.scoring.metrics.rule_names import READING, RULE_NAMES
 from evaluator.scoring.metrics.sounds import SOUND_SCORES
+from evaluator.scoring.metrics.web_pages import PAGE_SCORES
 
 SIZE = (64, 64)
 
@@ -157,7 +158,7 @@ def test_an_edit_counts_the_change_that_was_made() -> None:
 
 
 def test_every_name_has_a_score_that_refuses_other_values() -> None:
-    assert {*RULE_SCORES, *SOUND_SCORES, *POINTING_SCORES} == RULE_NAMES
+    assert {*RULE_SCORES, *SOUND_SCORES, *POINTING_SCORES, *PAGE_SCORES} == RULE_NAMES
     for rule in RULE_SCORES.values():
         wrong = "text" if rule.output is not str else Labels(())
         with pytest.raises(TypeError, match=rule.name):
