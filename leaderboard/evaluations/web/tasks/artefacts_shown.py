@@ -192,8 +192,8 @@ class Shown(NamedTuple):
     """An artefact on the page."""
 
     kind: str
-    """`image`, `marked`, `text`, `overlay`, `audio`, `film`, `page`, `video` or `file`. A film is a clip with a sound, a
-    page one that a tool made."""
+    """`image`, `marked`, `text`, `overlay`, `audio`, `film`, `page`, `video` or `file`. A film is a clip with a sound,
+    a page one that a tool made."""
     name: str
     url: str
     alt: str
