@@ -28,7 +28,7 @@ def test_a_profile_of_the_operator_takes_over_a_bundled_one_with_an_expert_of_a_
 <<<<<<< HEAD
     assert profile_names() == ("lead", "lilliput", "lilliput-film", "lilliput-sound", "paper")
 =======
-    assert profile_names() == ("lead", "lilliput", "lilliput-cast", "lilliput-sound", "paper")
+    assert profile_names() == ("lead", "lilliput", "lilliput-cast", "lilliput-film", "lilliput-sound", "paper")
 >>>>>>> ea504a07 (Test experts under everyday names on held-out scenes)
     assert own.digest != base.digest
     assert {tool for tool in base.experts if own.experts[tool] != base.experts[tool]} == {TOOL}
