@@ -25,11 +25,7 @@ def key_of(spec: ExpertSpec) -> str:
 
 def test_a_profile_of_the_operator_takes_over_a_bundled_one_with_an_expert_of_a_package():
     base, own = load_profile("lilliput"), load_profile("lead")
-<<<<<<< HEAD
-    assert profile_names() == ("lead", "lilliput", "lilliput-film", "lilliput-sound", "paper")
-=======
     assert profile_names() == ("lead", "lilliput", "lilliput-cast", "lilliput-film", "lilliput-sound", "paper")
->>>>>>> ea504a07 (Test experts under everyday names on held-out scenes)
     assert own.digest != base.digest
     assert {tool for tool in base.experts if own.experts[tool] != base.experts[tool]} == {TOOL}
     assert (list(own.experts), own.scorers, own.owner_of_weights) == (list(base.experts), base.scorers, "lilliput")
