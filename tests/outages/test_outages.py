@@ -50,7 +50,7 @@ class Person:
 @pytest.fixture(scope="module")
 def site() -> Iterator[Installation]:
     with installation() as running:
-        wait(lambda: (answer := running.get("/health/ready")) and answer.is_success, what="the site is ready")
+        wait(lambda: is_ready(running), what="the site is ready")
         wait(lambda: all(pod.is_ready for pod in running.pods.values()), what="all pods are ready")
         yield running
 
@@ -69,10 +69,15 @@ def wait(condition: Callable[[], Any], *, what: str, seconds: float = PATIENCE) 
     return time.monotonic() - began
 
 
+def is_ready(site: Installation) -> bool:
+    answer = site.get("/health/ready")
+    return answer is not None and answer.is_success
+
+
 def row_of(site: Installation, name: str) -> Any:
     """The row of a planner on the board as everybody reads it, without what differs between equal runs."""
     answer = site.get(f"/api/v1/boards/{SUITE}/")
-    rows = answer.json()["rows"] if answer is not None and answer.is_success else []
+    rows = answer.json()["content"]["rows"] if answer is not None and answer.is_success else []
     found = [row for row in rows if row["planner"] == name]
     return {key: found[0][key] for key in ("metrics", "outcomes", "samples")} if found else None
 
@@ -108,12 +113,14 @@ def test_an_outage_kills_nothing_hides_no_board_and_loses_no_evaluation(site, pe
             if told is None and CAUSES.get(what, set()) & findings(site):
                 told = gone
             time.sleep(1.0)
-    recovered = wait(lambda: (site.get("/health/ready") or site.get(BOARD)).is_success, what="the site is ready")
+    recovered = wait(lambda: is_ready(site), what="the site is ready")
     finished = wait(lambda: row_of(site, name), what="the row of the evaluation")
     print(f"\n{what}, {seconds:g} s: boards {boards.count(200)} of {len(boards)}, cause after {told}, ready after "
           f"{recovered:.1f} s, row after {finished:.1f} s")  # fmt: skip
-    assert {pod.name: pod.killed_by_probes for pod in site.pods.values() if pod.killed_by_probes} == {}
-    assert {pod.name: pod.ended for pod in site.pods.values() if pod.ended} == {}
+    ended = {
+        pod.name: (pod.killed_by_probes, pod.ended) for pod in site.pods.values() if pod.killed_by_probes or pod.ended
+    }
+    assert ended == {}, "\n".join(site.pods[name].said() for name in ended)
     assert boards.count(200) == len(boards), boards
     assert told is not None or what not in CAUSES
     assert row_of(site, name) == row_of(site, "before")

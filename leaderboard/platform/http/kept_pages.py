@@ -20,9 +20,12 @@ from leaderboard.platform.lru_cache import SharedCache
 from leaderboard.platform.probes import DATABASE
 
 MOST_BYTES = 32 * 2**20
-"""Of all kept pages of a process, uncompressed."""
+"""Of all kept pages of a process with their addresses and headers, uncompressed."""
 MOST_SECONDS = 300.0
 """From the last time that a page was made to the beginning of the outage."""
+OLDEST_SECONDS = 3600.0
+"""Age up to which a page is shown: a process that alone has lost the database must not show old pages for ever."""
+_LONGEST_ADDRESS = 300
 _NOTICE = b"<!-- notice -->"
 """Where a page says that it is old, in `base.html`."""
 _NOT_KEPT = frozenset({"ETag", "Cache-Control", "Set-Cookie", "Content-Length"})
@@ -34,6 +37,8 @@ class _Page(NamedTuple):
     headers: dict[str, str]
     made: float
     """`time.monotonic()`"""
+    size: int
+    """Bytes that it takes, about."""
 
 
 class _Outage:
@@ -53,23 +58,37 @@ class _Outage:
                 self._began = time.monotonic()
             return self._began
 
+    def end(self) -> None:
+        """The database has answered."""
+        with self._lock:
+            self._began = None
+
     def may_go_on(self) -> bool:
         """Whether the last answer known here was none; asks nobody."""
         return self._began is not None or bool(DATABASE.last())
 
 
-_pages: SharedCache[_Key, _Page] = SharedCache(maxsize=MOST_BYTES, size_of=lambda page: len(page.body))
+_pages: SharedCache[_Key, _Page] = SharedCache(maxsize=MOST_BYTES, size_of=lambda page: page.size)
 _outage = _Outage()
 
 
 def keep(*, request: HttpRequest, response: HttpResponseBase) -> None:
-    """Keep a page that any stranger may see. HEAD requests, streams and pages that are too large are not kept."""
+    """Keep a page that any stranger may see.
+
+    Not kept are HEAD requests, streams, large pages, and addresses with a query, of which a stranger could make up so
+    many that no board would be left.
+    """
+    _outage.end()
     if request.method != "GET" or response.status_code != HTTPStatus.OK or not isinstance(response, HttpResponse):
         return
-    if len(response.content) > MOST_BYTES // 4:
+    key = _key(request)
+    if request.META.get("QUERY_STRING") or sum(map(len, key)) > _LONGEST_ADDRESS:
         return
     headers = {name: value for name, value in response.items() if name not in _NOT_KEPT}
-    _pages.put(_key(request), _Page(body=response.content, headers=headers, made=time.monotonic()))
+    words = (*key, *headers, *headers.values())
+    size = len(response.content) + sum(map(len, words))
+    if size <= MOST_BYTES // 4:
+        _pages.put(key, _Page(body=response.content, headers=headers, made=time.monotonic(), size=size))
 
 
 def is_database_away() -> bool:
@@ -82,7 +101,8 @@ def kept_page(request: HttpRequest) -> HttpResponse | None:
     page = _pages.get(_key(request))
     if page is None or (began := _outage.began()) is None or began - page.made > MOST_SECONDS:
         return None
-    age = time.monotonic() - page.made
+    if (age := time.monotonic() - page.made) > OLDEST_SECONDS:
+        return None
     # Elsewhere than in HTML the same characters may be a stranger's text.
     is_html = page.headers.get("Content-Type", "").startswith("text/html")
     body = page.body.replace(_NOTICE, _notice(age), 1) if is_html else page.body
@@ -95,7 +115,7 @@ def kept_page(request: HttpRequest) -> HttpResponse | None:
 
 def _notice(age: float) -> bytes:
     made = timezone.now() - timedelta(seconds=age)
-    text = f"The site's database does not answer. This page is of {date_format(made, 'H:i:s')} UTC."
+    text = f"The site's database does not answer. This page dates from {date_format(made, 'H:i:s')} UTC."
     return f'<p class="notice warning" role="status">{escape(text)}</p>'.encode()
 
 

@@ -37,7 +37,6 @@ def share_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpReq
         if not _may_be_shared(request=request, response=response):
             patch_cache_control(response, private=True, no_cache=True)
             return response
-        keep(request=request, response=response)
         seconds = math.ceil(settings.KEEP_PAGES_SECONDS)
         # Browsers revalidate each time, proxies once a second, serving the stale page meanwhile. No stale-if-error, by
         # which nginx also shows pages that the site refuses (403).
@@ -45,6 +44,7 @@ def share_pages(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpReq
         # Rate limits are the caller's own.
         for name in [name for name in response.headers if name.lower().startswith("ratelimit")]:
             del response.headers[name]
+        keep(request=request, response=response)
         patch_vary_headers(response, ["Accept-Encoding"])
         return gzip_page(lambda _: response)(request)
 

@@ -65,6 +65,9 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_TIME_LIMIT = 120
 CELERY_TASK_SOFT_TIME_LIMIT = 108
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# Otherwise a task that ends while the broker is away is acknowledged on a connection that is gone, by which the whole
+# worker ends. Its message comes again.
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE_FILENAME = str(DATA_DIR / "beat-schedule")

@@ -72,7 +72,7 @@ def test_a_board_that_was_read_is_shown_without_the_database_and_says_so(databas
     clock.now += 40
     answer = ask(down)
     assert answer.status_code == 200
-    assert "database does not answer. This page is of " in answer.text
+    assert "database does not answer. This page dates from " in answer.text
     assert answer.text.endswith("&lt;!-- notice --></b>"), "texts of strangers stay as they are"
     assert (answer["Age"], answer["Cache-Control"]) == ("40", "no-store")
     assert "ETag" not in answer
@@ -110,8 +110,36 @@ def test_a_page_that_nobody_read_shortly_before_is_not_shown(database, clock):
     clock.now += 10
     database.problem = "OperationalError"
     assert ask(down).status_code == 200
-    clock.now += 3600
+    clock.now += 1800
     assert ask(down).status_code == 200
+    clock.now += 1800
+    assert ask(down).status_code == 503, "no page is shown for ever"
+
+
+def test_an_outage_that_has_ended_does_not_count_for_the_next_one(database, clock):
+    ask(board)
+    database.problem = "OperationalError"
+    ask(down)
+    # Its end is noticed by a page that was not kept.
+    database.problem = ""
+    ask(board, "/boards/y/")
+    clock.now += kept_pages.MOST_SECONDS + 1
+    database.problem = "OperationalError"
+    assert ask(down).status_code == 503
+
+
+def test_nobody_can_fill_the_memory_with_addresses_or_push_boards_out(database):
+    ask(board)
+    for address in ("/boards/x/?x=1", f"/boards/{'y' * 400}/"):
+        ask(board, address)
+    assert len(kept_pages._pages._values) == 1
+    assert kept_pages._pages._values.currsize > len(HTML)
+
+
+def test_one_caller_s_limits_are_not_kept_for_others(database):
+    ask(lambda request: shareable(HttpResponse(HTML, headers={"RateLimit": "r=1"})))
+    database.problem = "OperationalError"
+    assert "RateLimit" not in ask(down)
 
 
 @pytest.mark.parametrize("own", [{"cookies": {"sessionid": "x"}}, {"Authorization": "Bearer x"}, {"method": "POST"}])
@@ -142,7 +170,7 @@ def test_answers_of_the_api_are_kept_in_each_form_and_unchanged(database):
 
 
 def test_private_answers_and_large_ones_are_not_kept(database, monkeypatch):
-    monkeypatch.setattr(kept_pages, "MOST_BYTES", 4 * len(HTML) - 4)
+    monkeypatch.setattr(kept_pages, "MOST_BYTES", 4 * len(HTML))
     ask(board)
     ask(lambda _: HttpResponse("mine"), "/boards/y/")
     ask(lambda _: shareable(HttpResponse("gone", status=404)), "/boards/z/")
