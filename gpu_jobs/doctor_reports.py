@@ -43,14 +43,14 @@ def read_doctor_report(path: Path, *, worker: str) -> DoctorReport:
     """
     document = json.loads(path.read_text(encoding="utf-8"))
     if not isinstance(document, dict) or not isinstance(document.get("experts"), list):
-        raise ValueError("this is no report of `planarena doctor --output FILE`")
+        raise ValueError("this is not a report from `planarena doctor --output FILE`")
     experts = [_with_short_problem(expert) for expert in document["experts"]]
     try:
         return DoctorReport.model_validate({**document, "worker": worker, "experts": experts})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
-        raise ValueError(f"this is no report of `planarena doctor`: {where}: {first['msg']}") from None
+        raise ValueError(f"this is not a report from `planarena doctor`: {where}: {first['msg']}") from None
 
 
 def _with_short_problem(expert: Any) -> Any:

@@ -12,12 +12,13 @@ from evaluator.cli.evaluate import evaluation_document
 from evaluator.client.errors import UsageError
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.commands.usage import write_json
-from evaluator.core.recorded_answers import RecordedAnswers, RecordedTurns, answer_in
+from evaluator.core.recorded_answers import RecordedAnswers, RecordedTurns, answer_in, has_answer
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import Suite
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Evaluator, SettingError, episode_of
 from evaluator.episodes.options import ExecutionSettings, setting_of
+from evaluator.scoring.arbiters.base import THRESHOLD
 from evaluator.scoring.causes.command import causes_document
 from evaluator.scoring.changes import Changes, Graded, changes_between
 
@@ -45,7 +46,7 @@ class Difference(NamedTuple):
     after: str
 
 
-def regrade_report(file: Path, *, allowed: Sequence[str], output: Path) -> list[str]:
+def regrade_report(file: Path, *, allowed: Sequence[str], output: Path, arbiter: str = "") -> list[str]:
     """Score the answers of a report again, and write the new report. Nobody is asked.
 
     Args:
@@ -53,21 +54,26 @@ def regrade_report(file: Path, *, allowed: Sequence[str], output: Path) -> list[
         allowed: what may differ from today: `judge`, `scorers`, `suite_version`; empty: each of them.
         output: the new report, with the field `regrade`: the digest of the first one, the conditions that differ, and
             the tasks that score otherwise.
+        arbiter: settles pairs in place of the report's own; empty: that of the report, if any.
 
     Returns:
         What changed, in sentences.
 
     Raises:
-        UsageError: it is no report, nothing would change, or a condition differs that must not.
+        UsageError: it is not a report, its arbiter cannot be opened, nothing would change, or a condition differs that
+            must not.
     """
     data, report, records = _read(file)
     suite = suite_of(report["suite"]["slug"])
     samples = int((report.get("data") or {}).get("samples") or _SAMPLES)
+    name, threshold = _arbiter_of(report, named=arbiter)
     setting = setting_of(
         ExecutionSettings(
             profile=str((report.get("profile") or {}).get("name") or "lilliput"),
             split=str((report.get("data") or {}).get("split") or "public"),
             samples=samples,
+            arbiter=name,
+            arbiter_threshold=threshold,
         )
     )
     episode = episode_of(suite.slug)
@@ -105,8 +111,27 @@ def _read(file: Path) -> tuple[bytes, dict[str, Any], list[ResultRecord]]:
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (ValueError, LookupError, TypeError, RecursionError, ValidationError) as error:
-        raise UsageError(f"{file} is no report of `planarena evaluate`: {type(error).__name__}") from None
+        raise UsageError(f"{file} is not a report from `planarena evaluate`: {type(error).__name__}") from None
     return data, report, records
+
+
+def _arbiter_of(report: Mapping[str, Any], *, named: str) -> tuple[str, float]:
+    """Name and threshold of the arbiter, as the options of `evaluate` have them; an empty name: there was none.
+
+    Reports have no addresses and folders of arbiters: only one of a model hub follows from its identity.
+    """
+    identity = report.get("arbiter") or {}
+    found = identity if isinstance(identity, Mapping) else {"name": str(identity)}
+    threshold = found.get("threshold")
+    least = float(threshold) if isinstance(threshold, float) else THRESHOLD
+    if named or not found:
+        return named, least
+    if found.get("revision") is None:
+        raise UsageError(
+            f"the arbiter {found.get('name')} settled pairs of the report, which does not say where it is: name it by "
+            "--arbiter, as for `evaluate`"
+        )
+    return f"hub:{found.get('name')}@{found['revision']}", least
 
 
 def _today(suite: Suite, *, facts: Mapping[str, JsonValue]) -> dict[str, Any]:
@@ -138,17 +163,18 @@ def _check(found: Sequence[Difference], *, allowed: Sequence[str]) -> None:
 
 
 def _scored_again(records: Sequence[ResultRecord], *, evaluator: Evaluator, in_turns: bool) -> list[ResultRecord]:
-    """Today's records of the tasks that the suite still has, in the order of the report."""
+    """Today's records of the tasks that the suite still has, in the order of the report. What has no answer stays."""
     texts = {task.key: task.text for task in evaluator.suite.tasks}
     known = [record for record in records if record.task in texts]
-    left_out = {record.task: record for record in known if record.reason is Reason.NOT_IN_RUN}
+    left_out = {record.task: record for record in known if not has_answer(record)}
     for record in known:
         if record.request != texts[record.task] and record.task not in left_out:
             update = {"outcome": Outcome.NOT_RUN, "reason": Reason.NOT_IN_RUN, "reason_text": _ASKED_OTHERWISE}
             left_out[record.task] = answer_in(record).model_copy(update=update)
     answers = {record.task: answer_in(record) for record in known if record.task not in left_out}
     planner = (RecordedTurns if in_turns else RecordedAnswers)(answers, suite=evaluator.suite)
-    scored = {record.task: record for record in evaluator.run(planner=planner, tasks=list(answers))}
+    ran = evaluator.run(planner=planner, tasks=list(answers)) if answers else ()
+    scored = {record.task: record for record in ran}
     return [left_out.get(record.task) or scored[record.task] for record in known]
 
 

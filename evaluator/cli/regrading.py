@@ -10,6 +10,7 @@ from evaluator.client.errors import UsageError
 from evaluator.client.options import PatienceOption, UrlOption, client_of
 from evaluator.client.output import exit_codes, only_one, say
 from evaluator.core.commands.options import OutputFile
+from evaluator.core.commands.usage import usage_error
 
 
 def regrade(
@@ -24,6 +25,9 @@ def regrade(
     scorers: Annotated[bool, typer.Option("--scorers", help="Allow other experts, scorers, samples or data.")] = False,
     suite_version: Annotated[bool, typer.Option("--suite-version", help="Allow another version of the suite.")] = False,
     is_board: Annotated[bool, typer.Option("--board", help="Regrade every published evaluation of a suite.")] = False,
+    arbiter: Annotated[
+        str, typer.Option(help="Arbiter for a report, named as in `evaluate`; default: the report's own, if any.")
+    ] = "",
     output: OutputFile = None,
     url: UrlOption = "",
     patience: PatienceOption = 60.0,
@@ -46,9 +50,11 @@ def regrade(
         with exit_codes():
             if output is None:
                 raise UsageError("--output names the file for the new report")
-            for line in regrade_report(Path(evaluation), allowed=allowed, output=output):
+            for line in regrade_report(Path(evaluation), allowed=allowed, output=output, arbiter=arbiter):
                 say(line)
         return
+    if arbiter:
+        raise usage_error("--arbiter is for reports: a site has an arbiter of its own")
     with exit_codes(), client_of(url=url, patience=patience, needs_token=True) as client:
         if not is_board:
             made = client.regrade(only_one(client.find(evaluation)).id, allow=allowed)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pydantic import ValidationError
 
 from evaluator.core.planner import PlannerError, PlannerReply, PlannerRequest
-from evaluator.core.records import PlannerCall, Reason, ResultRecord
+from evaluator.core.records import Outcome, PlannerCall, Reason, ResultRecord
 from evaluator.core.suites.base import Suite
 from evaluator.core.transcripts import ActionRun, StopReason, Transcript, TurnRun
 from evaluator.core.turns import ActionResult, Formulation, TurnReply, TurnRequest, TurnResponse
@@ -25,6 +25,9 @@ _OF_PLANS = frozenset(
     }
 )
 """Reasons of tasks whose planner answered: parsers, experts and scorers of today may decide otherwise."""
+AFTER_PLANS = frozenset({Reason.EXPERT_FAILED, Reason.SCORER_FAILED})
+"""Faults of the infrastructure with a plan: today's experts and scorers may not fail on it."""
+_NO_RECORD = "There is no record of this task."
 _CANNOT_BE_READ = "The plan cannot be read: "
 
 
@@ -43,6 +46,14 @@ def answer_in(record: ResultRecord) -> ResultRecord:
         planner=record.planner,
         transcripts=[_without_scores(transcript) for transcript in record.transcripts],
     )
+
+
+def has_answer(record: ResultRecord) -> bool:
+    """Whether there is anything of a planner that could be scored again, or a fault of the planner itself."""
+    if record.outcome is Outcome.NOT_RUN:
+        return False
+    is_unscored = record.outcome in {Outcome.INFRA_FAULT, Outcome.CANCELLED}
+    return not is_unscored or record.plan_received is not None or bool(record.transcripts)
 
 
 def _without_scores(transcript: Transcript) -> Transcript:
@@ -70,9 +81,9 @@ class RecordedAnswers:
         """
         record = self._records.get(request.task.id)
         if record is None:
-            raise PlannerError(reason=Reason.NO_PLAN, message="There is no record of this task.", call=_NO_TIME)
+            raise PlannerError(reason=Reason.NOT_IN_RUN, message=_NO_RECORD, call=_NO_TIME)
         call = record.planner or _NO_TIME
-        if record.reason is not None and record.reason not in _OF_PLANS:
+        if record.reason is not None and not _has_plan(record):
             received = record.plan_received if isinstance(record.plan_received, str) else None
             raise PlannerError(reason=record.reason, message=record.reason_text, call=call, received=received)
         return PlannerReply(
@@ -81,6 +92,11 @@ class RecordedAnswers:
             notes=record.planner_notes,
             unreadable=_unreadable(record),
         )
+
+
+def _has_plan(record: ResultRecord) -> bool:
+    """Whether a task without a score has a plan, or what a parser was given for one."""
+    return record.reason in _OF_PLANS or (record.reason in AFTER_PLANS and record.plan_received is not None)
 
 
 def _unreadable(record: ResultRecord) -> str:
@@ -99,8 +115,8 @@ _CUT = re.compile(r"(?: \[cut: \d{1,9} of \d{1,9} characters\]|…)\Z")
 class RecordedTurns(RecordedAnswers):
     """Acts in each episode as its transcript says, in the time and with the tokens of the first run.
 
-    Tasks of which this is impossible have the reason `not_in_run`: a tool gave the planner another result, or an answer
-    was too long for the record.
+    Tasks of which this is impossible have the reason `not_in_run`: a tool gave the planner another result, an answer
+    was too long for the record, or the run had no episode of a sample.
     """
 
     def __init__(self, records: Mapping[str, ResultRecord], *, suite: Suite) -> None:
@@ -118,13 +134,12 @@ class RecordedTurns(RecordedAnswers):
             PlannerError: the planner gave none, or the recorded one does not fit.
         """
         record = self._records.get(request.task.id)
+        if record is None:
+            raise PlannerError(reason=Reason.NOT_IN_RUN, message=_NO_RECORD, call=_NO_TIME)
         sample = int(request.key.rsplit("/", 3)[1])
-        transcript = next((one for one in record.transcripts if one.sample == sample), None) if record else None
-        if record is None or transcript is None:
-            reason, message = (record.reason, record.reason_text) if record else (None, "")
-            raise PlannerError(
-                reason=reason or Reason.NO_PLAN, message=message or "There is no record of this episode.", call=_NO_TIME
-            )
+        transcript = next((one for one in record.transcripts if one.sample == sample), None)
+        if transcript is None:
+            raise _without_episode(record, sample=sample)
         past = request.past
         if any(not _is_same(turn, shown=shown.results) for turn, shown in zip(transcript.turns, past, strict=False)):
             raise PlannerError(reason=Reason.NOT_IN_RUN, message=_ACTED_OTHERWISE, call=_NO_TIME)
@@ -151,6 +166,15 @@ def _formulation(transcript: Transcript) -> Formulation:
     except (ValidationError, IndexError):
         changed = False
     return Formulation.INTEGRATED if changed else Formulation(transcript.formulation)
+
+
+def _without_episode(record: ResultRecord, *, sample: int) -> PlannerError:
+    """Why the run has no episode of a sample."""
+    if record.reason is not None and not record.transcripts:
+        return PlannerError(reason=record.reason, message=record.reason_text, call=_NO_TIME)
+    played = ", ".join(str(one.sample) for one in record.transcripts) or "none"
+    message = f"The run has no episode of sample {sample} of this task; its samples: {played}."
+    return PlannerError(reason=Reason.NOT_IN_RUN, message=message, call=_NO_TIME)
 
 
 def _ended(record: ResultRecord, *, transcript: Transcript, received: str | None = None) -> PlannerError:

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from evaluator.core.recorded_answers import AFTER_PLANS
 from evaluator.core.records import Outcome, Reason
 from evaluator.core.suites.base import Panel
 from evaluator.core.suites.hidden import HIDDEN
@@ -114,6 +115,11 @@ def regrade(evaluation: Evaluation, *, by: User | None = None, allowed: Sequence
     suite = _todays_suite(original)
     conditions = _conditions(original, suite=suite)
     _check_differences(differences(before=original, suite=suite, after=conditions), allowed=allowed)
+    if suite.in_turns and conditions.samples > original.samples:
+        raise NotPossibleError(
+            f"Its planner played {original.samples} samples of each task in turns, and today's rules score "
+            f"{conditions.samples}: run it again instead."
+        )
     not_run = dict(not_run_reasons(suite=suite, conditions=conditions))
     tasks = list(Task.objects.filter(suite=suite).order_by("position"))
     kept, missing, keys = _sorted(original, tasks=[task for task in tasks if task.key not in not_run])
@@ -317,7 +323,8 @@ def _sorted(original: Evaluation, *, tasks: Sequence[Task]) -> tuple[dict[str, T
 
     Returns:
         (rows to copy, why there is no answer by task, keys of the tasks with an answer). Rows to copy are faults of the
-        planner without an answer that could be scored: lost workers, and faults that the owner accepted.
+        planner without an answer that could be scored: lost workers, and faults that the owner accepted, except of
+        experts and scorers, which get the plan again.
     """
     rows = {row.task.key: row for row in original.results.exclude(outcome=Outcome.NOT_RUN).select_related("task")}
     kept: dict[str, TaskResult] = {}
@@ -329,7 +336,7 @@ def _sorted(original: Evaluation, *, tasks: Sequence[Task]) -> tuple[dict[str, T
             missing[task.key] = _NOT_ASKED
         elif row.task.text != task.text or row.task.structure != task.structure:
             missing[task.key] = _ASKED_OTHERWISE
-        elif row.accepted or not row.record_digest:
+        elif not row.record_digest or (row.accepted and row.reason not in AFTER_PLANS):
             kept[task.key] = row
         else:
             keys.append(task.key)

@@ -125,7 +125,7 @@ def of_report(file: Path) -> ExportedEvaluation:
     """A report of `planarena evaluate`, which nobody has signed.
 
     Raises:
-        ExportError: it is no report of this version of the suite.
+        ExportError: it is not a report on this version of the suite.
     """
     from evaluator.core.suites.registry import suite_of
 

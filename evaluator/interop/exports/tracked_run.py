@@ -12,6 +12,10 @@ PROJECT = "planarena"
 """Project or experiment, unless the settings of the client name another."""
 COLUMNS = ("task", "outcome", "score", "reason", "plan", "prompt_tokens", "completion_tokens")
 
+_NOT_MEASURED = ("evaluation", "signature", "verify")
+"""Facts without part in the identity: signing adds two of them later, and the id of a report is the name of its file.
+The address has the id of a site's evaluation."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrackedRun:
@@ -56,7 +60,8 @@ def tracked_run(exported: ExportedEvaluation) -> TrackedRun:
         for record in exported.records
     ]
     kept = {name: text for name, text in facts.items() if text}
-    known = json.dumps([{**kept, "signature": ""}, metrics, rows], sort_keys=True)
+    measured = {name: text for name, text in kept.items() if name not in _NOT_MEASURED}
+    known = json.dumps([measured, metrics, rows], sort_keys=True)
     return TrackedRun(
         identity=hashlib.sha256(known.encode()).hexdigest()[:32],
         name=f"{exported.planner} on {exported.suite}",

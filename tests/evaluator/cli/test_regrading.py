@@ -9,6 +9,7 @@ from evaluator.cli.evaluate import evaluation_document
 from evaluator.cli.main import app
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
+from tests.evaluator.scoring.arbiters.arbiter_server import MODEL
 from tests.fakes.stepping_planner import SteppingPlanner
 
 EARLIER = "0" * 64
@@ -134,6 +135,61 @@ def test_a_task_that_was_asked_in_other_words_is_left_out(reports, tmp_path):
     assert [record["outcome"] for record in again["results"]] == ["not_run", "scored", "scored"]
 
 
+def test_samples_that_were_not_played_are_not_scored(reports, tmp_path):
+    document = json.loads(reports["executed in turns"].read_text())
+    document["data"]["samples"] = 3
+    document["judge"] = EARLIER
+    file = tmp_path / "earlier.json"
+    file.write_text(json.dumps(document))
+    again, _ = regraded(file)
+    found = [(record["outcome"], record["reason"], record["score"]) for record in again["results"]]
+    assert found == [("not_run", "not_in_run", None)] * 2
+    assert "no episode of sample 2 of this task; its samples: 0, 1." in again["results"][0]["reason_text"]
+
+
+@pytest.mark.parametrize("reason", ["no_goal", "no_expert", "no_data"])
+def test_a_task_that_was_not_run_stays_so(reports, tmp_path, reason):
+    left_out = {"outcome": "not_run", "reason": reason, "reason_text": "Why.", "score": None, "plan_received": None}
+    again, _ = regraded(of_earlier_rules(reports["judged"], tmp_path, kind="judged", **left_out))
+    assert {name: again["results"][0][name] for name in left_out} == left_out
+    assert [record["outcome"] for record in again["results"][1:]] == ["scored", "scored"]
+
+
+def test_a_cancelled_task_is_scored_only_if_it_has_a_plan(reports, tmp_path):
+    today = json.loads(reports["judged"].read_text())["results"][0]["score"]
+    cancelled = {"outcome": "cancelled", "score": None}
+    again, _ = regraded(of_earlier_rules(reports["judged"], tmp_path, kind="judged", **cancelled, plan_received=None))
+    assert (again["results"][0]["outcome"], again["results"][0]["score"]) == ("cancelled", None)
+    again, _ = regraded(of_earlier_rules(reports["judged"], tmp_path, kind="judged", **cancelled))
+    assert (again["results"][0]["outcome"], again["results"][0]["score"]) == ("scored", today)
+
+
+@pytest.mark.parametrize("reason", ["scorer_failed", "expert_failed"])
+def test_a_plan_on_which_an_expert_or_the_scorer_failed_is_scored_again(reports, tmp_path, reason):
+    today = json.loads(reports["judged"].read_text())["results"][0]
+    failed = {"outcome": "infra_fault", "reason": reason, "reason_text": "It failed.", "score": None, "indicators": {}}
+    again, _ = regraded(of_earlier_rules(reports["judged"], tmp_path, kind="judged", **failed))
+    found = again["results"][0]
+    assert (found["outcome"], found["score"], found["plan"]) == ("scored", today["score"], today["plan"])
+    lost = {**failed, "plan_received": None}
+    again, _ = regraded(of_earlier_rules(reports["judged"], tmp_path, kind="judged", **lost))
+    assert again["results"][0]["outcome"] == "infra_fault"
+
+
+def test_the_arbiter_of_the_report_settles_again_or_has_to_be_named(reports, tmp_path):
+    document = json.loads(reports["judged"].read_text())
+    file = tmp_path / "settled.json"
+    file.write_text(json.dumps({**document, "judge": EARLIER, "arbiter": {"name": MODEL, "votes": 3}}))
+    done = CliRunner().invoke(app, ["regrade", str(file), "--output", str(tmp_path / "again.json")])
+    assert (done.exit_code, "name it by --arbiter" in " ".join(done.stderr.split())) == (2, True), done.output
+    again, _ = regraded(file, "--arbiter", f"chat:http://127.0.0.1:9/v1#{MODEL}")
+    assert again["arbiter"]["name"] == MODEL
+    of_hub = {"name": "makers/same-or-not", "revision": "4" * 40, "version": "cross-encoder/1", "threshold": 0.8}
+    file.write_text(json.dumps({**document, "judge": EARLIER, "arbiter": of_hub}))
+    again, _ = regraded(file)
+    assert again["arbiter"] == of_hub
+
+
 def test_wrong_uses_are_refused_with_a_sentence(reports, tmp_path):
     earlier = of_earlier_rules(reports["judged"], tmp_path, kind="judged")
     (tmp_path / "other.json").write_text('{"version": "evaluation/1", "suite": {"slug": []}, "results": []}')
@@ -141,8 +197,9 @@ def test_wrong_uses_are_refused_with_a_sentence(reports, tmp_path):
     for arguments, sentence in {
         (str(earlier),): "--output names the file",
         (str(reports["judged"]), *output): "nothing would change",
+        ("toolmini", "--board", "--arbiter", "dir:folder"): "--arbiter is for reports",
         (str(earlier), "--suite-version", *output): "allow --judge as well",
-        (str(tmp_path / "other.json"), *output): "is no report of `planarena evaluate`",
+        (str(tmp_path / "other.json"), *output): "is not a report from `planarena evaluate`",
     }.items():
         done = CliRunner().invoke(app, ["regrade", *arguments])
         assert (done.exit_code, sentence in " ".join(done.stderr.split())) == (2, True), done.output

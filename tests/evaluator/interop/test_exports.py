@@ -1,6 +1,7 @@
 """Exported files, checked by the schemas of their formats (`make_schemas.py`) and by huggingface_hub itself."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 from evaluator.cli.main import app
 from evaluator.interop.exports.source import of_report
+from evaluator.interop.exports.tracked_run import tracked_run
 
 SCHEMAS = Path(__file__).parent / "schemas"
 EVALUATED = {
@@ -120,6 +122,15 @@ def test_the_description_of_a_suite_is_as_hugging_face_specifies_it(reports, tmp
     wrong = {"name": "x", "description": "y", "evaluation_framework": "inspect-ai", "tasks": [{"id": "z"}]}
     with pytest.raises(jsonschema.ValidationError, match="field_spec"):
         jsonschema.validate(wrong, schema)
+
+
+def test_equal_evaluations_are_one_run_of_a_tracker(reports, tmp_path):
+    source = of_report(reports["judged"])
+    (tmp_path / "copied.json").write_bytes(reports["judged"].read_bytes())
+    signed = replace(source, signature='{"key": "k"}', verify="planarena verify https://site.example/boards/toolmini/")
+    other = replace(source, suite_digest="0" * 64)
+    runs = [tracked_run(one).identity for one in (source, of_report(tmp_path / "copied.json"), signed, other)]
+    assert runs[0] == runs[1] == runs[2] != runs[3]
 
 
 def test_wrong_options_and_files_are_refused_with_a_sentence(reports, tmp_path):

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from evaluator.cli.main import app
 from evaluator.controlllm.toolbench.judging import ToolJudge
 from evaluator.core.recorded_answers import RecordedAnswers
+from evaluator.core.suites.base import Panel
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.judgement import Judgement, JudgementEvaluator
 from leaderboard.boards.eligible import published
@@ -178,6 +179,26 @@ class TestConditions:
         assert (row.task.key, row.outcome, row.reason, row.score, row.accepted) == (
             DOUBTED, "planner_fault", "worker_lost", 0.0, True,
         )  # fmt: skip
+
+    def test_a_plan_on_which_the_judge_failed_is_scored_again_though_its_owner_accepted_the_fault(
+        self, judged, monkeypatch
+    ):
+        first = under_another_judge(monkeypatch)
+        fault = first.results.filter(task__key=DOUBTED)
+        fault.update(outcome="planner_fault", reason="scorer_failed", score=0.0, accepted=True)
+        again = regrade(first)
+        assert not again.results.exists()
+        assert DOUBTED in {key for shard in again.shards.all() for key in shard.task_keys}
+
+    def test_more_samples_in_turns_than_were_played_are_refused(self, judged, monkeypatch, settings):
+        first = under_another_judge(monkeypatch)
+        suite = first.suite
+        conditions = {**suite.conditions, "samples": True}
+        Suite.objects.filter(pk=suite.pk).update(panels=[*suite.panels, Panel.TRANSCRIPT], conditions=conditions)
+        settings.SAMPLES = first.samples + 2
+        first.refresh_from_db()
+        with pytest.raises(NotPossibleError, match="played 1 samples of each task in turns, and today's rules score 3"):
+            regrade(first)
 
     def test_what_has_no_scores_or_is_hidden_is_refused(self, judged, monkeypatch):
         first = under_another_judge(monkeypatch)

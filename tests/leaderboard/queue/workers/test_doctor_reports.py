@@ -197,7 +197,7 @@ def test_a_report_of_the_doctor_is_delivered_with_a_worker_s_token(tmp_path, mon
     [
         (None, "No such file"),
         ("{", "Expecting property name"),
-        ("[]", "this is no report of `planarena doctor --output FILE`"),
+        ("[]", "this is not a report from `planarena doctor --output FILE`"),
         (json.dumps({**REPORT, "experts": [1]}), "experts.0"),
         (json.dumps({**REPORT, "profile": None}), "profile: "),
     ],
