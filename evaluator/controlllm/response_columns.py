@@ -1,19 +1,23 @@
 """Response scores as optional columns of executed suites: what a planner says about the results of its plan.
 
 ControlLLM's strategies answer in sentences, and endpoints that want to: once its plan has run, a planner gets the
-results of the first sample in words, as in the paper's chain. Plans that did not run have no response.
+results of the first sample in words, as in the paper's chain. Plans that did not run have no response. A response that
+was promised and is not given counts as 0, so that answering only where the plan is right earns nothing.
 """
+
+from collections.abc import Mapping
 
 from evaluator.controlllm.chain.response_scores import CLAIMS, COMPLETE, FAITHFUL, ResponseFacts, score_response
 from evaluator.controlllm.chain.state import entry_of
 from evaluator.controlllm.strategies.binding import Action
-from evaluator.core.planner import Planner, PlannerError, PlannerRequest, RanPlan, RespondingPlanner
+from evaluator.core.planner import PlannerError, PlannerRequest, RanPlan
 from evaluator.core.plans.model import Plan
 from evaluator.core.records import PlannerCall, ResultRecord
 from evaluator.core.tools.catalogues import CONTROLLLM
 from evaluator.core.tools.types import ResourceType
 from evaluator.core.transcripts import sum_by_role, sum_of_known
 from evaluator.episodes.parts import Planned
+from evaluator.episodes.responding import Responding
 from evaluator.execution.engine.jobs import JobResult
 from evaluator.execution.engine.run import Engine
 from evaluator.execution.engine.store import ending_of
@@ -23,18 +27,22 @@ MOST_CHARACTERS = 4000
 
 
 def responses(
-    record: ResultRecord, *, planner: Planner, item: Planned, request: PlannerRequest, result: JobResult, engine: Engine
+    record: ResultRecord,
+    *,
+    planner: Responding,
+    item: Planned,
+    request: PlannerRequest,
+    result: JobResult,
+    engine: Engine,
 ) -> ResultRecord:
     """See `Responses`."""
-    if not isinstance(planner, RespondingPlanner) or not planner.responds_to(item.reply):
-        return record
     plan = item.plan.plan
     answers = _answers(plan=plan, result=result, engine=engine)
     ran = RanPlan(request=request, calls=_calls(plan), results=answers)
     end = planner.respond(ran)
+    record = record.model_copy(update={"planner": _together(record.planner, end.call)})
     if isinstance(end, PlannerError):
-        why = f"There is no response: {end}"
-        return record.model_copy(update={"explanations": {**record.explanations, **dict.fromkeys(KEYS, why)}})
+        return _scored(record, dict.fromkeys(KEYS, (False, f"There is no response: {end}")))
     said = str(end.plan)[:MOST_CHARACTERS]
     values = [
         entry_of(reference="", kind=ResourceType.TEXT, artefact=own, value=engine.value(own)).in_words()
@@ -51,18 +59,25 @@ def responses(
     )
     scores = score_response(said, facts=facts)
     wrong = {FAITHFUL: scores.unfaithful, COMPLETE: scores.incomplete, CLAIMS: scores.claimed}
-    whys = {key: f"{'; '.join(why)}." if why else "Nothing is wrong with it." for key, why in wrong.items()}
-    return record.model_copy(
-        update={
-            "planner_notes": {**record.planner_notes, "response": said},
-            "indicators": {**record.indicators, **{key: float(not why) for key, why in wrong.items()}},
-            "explanations": {**record.explanations, **whys},
-            "planner": end.call if record.planner is None else _together(record.planner, end.call),
-        }
-    )
+    judged = {
+        key: (not why, f"{'; '.join(why)}." if why else "Nothing is wrong with it.") for key, why in wrong.items()
+    }
+    return _scored(record.model_copy(update={"planner_notes": {**record.planner_notes, "response": said}}), judged)
 
 
 KEYS = (FAITHFUL, COMPLETE, CLAIMS)
+
+
+def _scored(record: ResultRecord, judged: Mapping[str, tuple[bool, str]]) -> ResultRecord:
+    """The record with these scores and their reasons."""
+    values = {key: float(is_right) for key, (is_right, _) in judged.items()}
+    whys = {key: why for key, (_, why) in judged.items()}
+    return record.model_copy(
+        update={
+            "indicators": {**record.indicators, **values},
+            "explanations": {**record.explanations, **whys},
+        }
+    )
 
 
 def _calls(plan: Plan) -> tuple[str, ...]:
@@ -82,7 +97,10 @@ def _answers(*, plan: Plan, result: JobResult, engine: Engine) -> dict[str, str]
     }
 
 
-def _together(first: PlannerCall, second: PlannerCall) -> PlannerCall:
+def _together(first: PlannerCall | None, second: PlannerCall) -> PlannerCall:
+    """What plan and response took together. A response that failed counts too."""
+    if first is None:
+        return second
     counts = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
     return first.model_copy(
         update={

@@ -90,7 +90,7 @@ class PlannerRequest(Message):
 
 
 class Ran(Message):
-    """What came of a plan on the first sample."""
+    """The outcome of a plan on the first sample."""
 
     calls: list[str]
     """The calls that ran, as `tool(name=value, ...)`, in the plan's order."""
@@ -266,7 +266,7 @@ class BatchPlanner(Planner, Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RanPlan:
-    """What came of a planner's plan on the first sample, in words."""
+    """The outcome of a planner's plan on the first sample, in words."""
 
     request: PlannerRequest
     calls: tuple[str, ...]
@@ -278,6 +278,11 @@ class RanPlan:
 @runtime_checkable
 class RespondingPlanner(Planner, Protocol):
     """A planner that may answer in sentences once its plan has run."""
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether any of its answers comes from a server that is not the worker's, which sees what it is asked."""
+        ...
 
     def responds_to(self, reply: PlannerReply) -> bool:
         """Whether it answers to the results of the plan of this reply."""

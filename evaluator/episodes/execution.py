@@ -14,6 +14,7 @@ from evaluator.core.planner import Planner, PlannerRequest, request_for
 from evaluator.core.provenance import provenance
 from evaluator.core.records import Outcome, Reason, ResultRecord
 from evaluator.core.suites.base import ABSTENTION, Suite
+from evaluator.core.suites.hidden import HIDDEN
 from evaluator.core.suites.samples import SampleSource, WithGaps, WithOrigin
 from evaluator.episodes.beside_gold import Pending, task_of
 from evaluator.episodes.counterparts import counterpart_jobs
@@ -27,6 +28,7 @@ from evaluator.episodes.parts import (
     plan_all,
     without_invalid,
 )
+from evaluator.episodes.responding import Responding
 from evaluator.episodes.samples import SampleArtefacts, sample_results
 from evaluator.episodes.scoring import SCORER_FAILURES, UNREADABLE, ResultScorer, agreement
 from evaluator.execution.engine.jobs import FailureKind, Job, JobResult
@@ -46,14 +48,14 @@ class Responses(Protocol):
     """Asks planners that answer in sentences for a response to their results, and scores it."""
 
     def __call__(
-        self, record: ResultRecord, *, planner: Planner, item: Planned, request: PlannerRequest, result: JobResult,
+        self, record: ResultRecord, *, planner: Responding, item: Planned, request: PlannerRequest, result: JobResult,
         engine: Engine,
     ) -> ResultRecord:  # fmt: skip
-        """The scored record with the response and its scores; unchanged if the planner gives none.
+        """The scored record with the response and its scores.
 
         Args:
-            record: of a plan that ran.
-            planner: the planner.
+            record: of a plan that ran, with which the planner promised a response.
+            planner: the planner in this run.
             item: its plan.
             request: what it was asked.
             result: of the plan on the first sample.
@@ -105,7 +107,8 @@ class ExecutionEvaluator:
         judge: adds indicators of the plans.
         beside_gold: whether to execute gold plans too, for the indicator `RELATIVE`.
         counterparts: other inputs of the same tasks and samples, for the indicator `DROP`.
-        responses: scores what planners say about their results; None: they are not asked.
+        responses: scores what planners say about their results; None: they are not asked. Of hidden data only planners
+            on the worker are asked.
         """
         if count < 1:
             raise ValueError(f"an evaluation needs at least one sample per task, not {count}")
@@ -249,6 +252,7 @@ class ExecutionEvaluator:
         if self._collected is not None:
             self._collected += jobs
             return
+        responding = Responding(planner, is_hidden=self._split == HIDDEN)
         try:
             for results in self.engine.run_together(jobs):
                 complete: list[tuple[Planned, Pending]] = []
@@ -260,7 +264,7 @@ class ExecutionEvaluator:
                 self._scoring.prepare([(item.task, pending) for item, pending in complete])
                 for item, pending in complete:
                     record = self._score(item=item, pending=pending)
-                    yield self._with_response(record, planner=planner, item=item, pending=pending)
+                    yield self._with_response(record, planner=responding, item=item, pending=pending)
         except Exception:
             self._samples.forget()
             if self._counterparts is not None:
@@ -268,9 +272,9 @@ class ExecutionEvaluator:
             raise
 
     def _with_response(
-        self, record: ResultRecord, *, planner: Planner, item: Planned, pending: Pending
+        self, record: ResultRecord, *, planner: Responding, item: Planned, pending: Pending
     ) -> ResultRecord:
-        if self._responses is None or record.outcome is not Outcome.SCORED:
+        if self._responses is None or record.outcome is not Outcome.SCORED or not planner.is_promised(item.reply):
             return record
         context = self.suite.context(task=item.task, offered=frozenset(self.profile.experts))
         request = request_for(suite=self.suite, task=item.task, context=context)

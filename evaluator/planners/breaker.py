@@ -33,6 +33,7 @@ class CircuitBreaker:
         """
         self.name = planner.name
         self.formulation = planner.formulation
+        self.is_outside = planner.is_outside
         self._planner = planner
         self._after = after
         self._lock = threading.Lock()

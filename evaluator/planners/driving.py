@@ -26,7 +26,7 @@ from evaluator.core.strategy import Conversation, RespondingStrategy, Strategy, 
 from evaluator.core.turns import Formulation, TurnReply, TurnRequest, TurnResponse
 from evaluator.network.event_loop import LoopThread
 from evaluator.planners.conversation import End, StrategyConversation
-from evaluator.planners.language_models.by_role import models_by_role
+from evaluator.planners.language_models.by_role import models_by_role, models_in
 from evaluator.planners.language_models.limits import over_limit
 
 CONVERSATIONS = 256
@@ -96,6 +96,14 @@ class StrategyPlanner:
         if isinstance(self._model, ConcurrentLanguageModel):
             return self._concurrently(conversations, model=self._model)
         return self._in_rounds(conversations)
+
+    @property
+    def is_outside(self) -> bool:
+        """See `RespondingPlanner`: whether it or one of its roles has a model behind an endpoint. Those are the models
+        that answer concurrently."""
+        return self._model is not None and any(
+            isinstance(model, ConcurrentLanguageModel) for model in models_in(self._model)
+        )
 
     def responds_to(self, reply: PlannerReply) -> bool:
         """See `RespondingPlanner`: whether the strategy answers in sentences."""

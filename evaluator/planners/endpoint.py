@@ -94,6 +94,8 @@ class EndpointPlanner:
     """A planner behind HTTP, of whole plans or turns. Invalid answers are planner faults; being unreachable is not."""
 
     formulation = Formulation.INTEGRATED
+    is_outside = True
+    """See `RespondingPlanner`."""
 
     def __init__(
         self,

@@ -15,12 +15,12 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, Sum
+from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
 from evaluator.core.canonical_json import framed
 from leaderboard.catalog.hidden_data import planner_limit
-from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationReason, EvaluationState, Submission
+from leaderboard.evaluations.models import Attempt, Evaluation, EvaluationReason, EvaluationState
 from leaderboard.evaluations.states import Entered
 from leaderboard.people.models import Team, User
 from leaderboard.planners.models import Planner
@@ -310,11 +310,9 @@ def check_planner_limit(evaluation: Evaluation) -> None:
     payer = Q(submission__submitted_by=submission.submitted_by_id)
     if submission.team_id is not None:
         payer |= Q(submission__team=submission.team_id)
+    tries = Evaluation.objects.filter(payer, limit.same_data).exclude(pk=evaluation.pk)
     others = (
-        Evaluation.objects.filter(
-            payer, limit.same_data, submission__planner__in=_same_planners(submission, identity=identity)
-        )
-        .exclude(pk=evaluation.pk)
+        tries.filter(submission__planner__in=_of_identity(identity, tries=tries))
         .annotate(net=Sum("quota_entries__amount", filter=Q(quota_entries__user__isnull=False)))
         .filter(net__isnull=False)
     )
@@ -324,10 +322,7 @@ def check_planner_limit(evaluation: Evaluation) -> None:
         raise limit.error(planner=submission.planner.name, used=used)
 
 
-def _same_planners(submission: Submission, *, identity: tuple[str, ...]) -> list[int]:
-    """Planners of the user or team with the same identity, under any name."""
-    owned = Q(owner=submission.planner.owner_id) | Q(submissions__submitted_by=submission.submitted_by_id)
-    if submission.team_id is not None:
-        owned |= Q(submissions__team=submission.team_id)
-    of_kind = Planner.objects.filter(owned, kind=submission.planner.kind).distinct()
-    return [planner.pk for planner in of_kind if identity_of(planner) == identity]
+def _of_identity(identity: tuple[str, ...], *, tries: QuerySet[Evaluation]) -> list[int]:
+    """The planners of these evaluations with this identity, under any name and of any kind."""
+    planners = Planner.objects.filter(pk__in=tries.values("submission__planner"))
+    return [planner.pk for planner in planners if identity_of(planner) == identity]

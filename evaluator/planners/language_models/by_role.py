@@ -62,3 +62,8 @@ def models_by_role(*, main: LanguageModel, roles: Mapping[str, LanguageModel]) -
     if all(isinstance(model, ConcurrentLanguageModel) for model in (main, *roles.values())):
         return ConcurrentModelsByRole(main=main, roles=roles)
     return ModelsByRole(main=main, roles=roles)
+
+
+def models_in(model: LanguageModel) -> tuple[LanguageModel, ...]:
+    """The models that answer a planner's calls: of each role and of the rest, or the only one."""
+    return (model.main, *model.roles.values()) if isinstance(model, ModelsByRole) else (model,)

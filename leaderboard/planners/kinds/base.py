@@ -148,7 +148,7 @@ class Kind(ABC):
     role_message: ClassVar[type[RoleModel] | None] = None
     """Its language model in a lease, if that can be the model of a role of a strategy; None: it cannot."""
     is_new_in_roles: ClassVar[bool] = False
-    """Whether workers of before the kind could be the model of a role refuse such leases."""
+    """Whether older workers refuse leases in which it is the model of a role."""
     role_noun: ClassVar[str] = ""
     """Such a model with article, at the beginning of a sentence; empty: as `noun`."""
 

@@ -8,9 +8,11 @@ import pytest
 from evaluator.controlllm.optional_columns import RESPONSE_COLUMNS
 from evaluator.controlllm.response_columns import MOST_CHARACTERS
 from evaluator.controlllm.strategies.strategy import ChainControlLLM
+from evaluator.core.planner import PlannerError, PlannerReply
 from evaluator.core.plans.model import plan_to_json
-from evaluator.core.records import Outcome
+from evaluator.core.records import Outcome, PlannerCall, Reason
 from evaluator.core.strategy import Draft
+from evaluator.core.suites.hidden import HIDDEN, HiddenSeed, suite_on_split
 from evaluator.core.suites.registry import suite_of
 from evaluator.episodes.base import Setting, episode_of
 from evaluator.execution.engine.store import MemoryStore
@@ -25,10 +27,31 @@ from tests.evaluator.planners.test_endpoint import endpoint
 SUITE = suite_of("toolworld")
 KEYS = [column.key for column in RESPONSE_COLUMNS]
 TASK = "count_object/0"
+SEED = HiddenSeed("5" * 64, season="s1")
 
 
-def record_of(planner, *, tasks=(TASK,)):
-    setting = Setting(profile="lilliput", samples=1, split="validation", open_store=MemoryStore)
+class Promising:
+    """Gives one plan with the promise of a response, which ends as a test wants."""
+
+    name = "promising"
+    is_outside = False
+
+    def __init__(self, reply, *, end):
+        self.reply, self.end = reply, end
+
+    def plan(self, request):
+        return self.reply
+
+    def responds_to(self, reply):
+        return True
+
+    def respond(self, ran):
+        return self.end
+
+
+def record_of(planner, *, tasks=(TASK,), split="validation"):
+    hidden = SEED if split == HIDDEN else None
+    setting = Setting(profile="lilliput", samples=1, split=split, hidden=hidden, open_store=MemoryStore)
     evaluator = episode_of("toolworld").evaluator(suite=SUITE, setting=setting)
     return list(evaluator.run(planner=planner, tasks=list(tasks)))
 
@@ -69,13 +92,14 @@ def test_a_wrong_response_costs_its_own_score_and_changes_no_other(text, wrong):
     assert record.score == right.score
 
 
-def test_an_endless_response_is_cut_and_one_that_fails_leaves_the_columns_out():
+def test_an_endless_response_is_cut_and_one_that_fails_or_is_empty_counts_as_0():
     (record,) = record_of(StrategyPlanner(strategy=Saying(lambda ran: "x" * 10_000)))
     assert len(record.planner_notes["response"]) == MOST_CHARACTERS
-    (record,) = record_of(StrategyPlanner(strategy=Saying(lambda ran: 1 / 0)))
-    assert record.outcome is Outcome.SCORED
-    assert not record.indicators.keys() & {*KEYS}
-    assert "There is no response" in record.explanations["faithful"]
+    for missing, why in ((lambda ran: 1 / 0, "There is no response"), (lambda ran: " \n", "The response is empty")):
+        (record,) = record_of(StrategyPlanner(strategy=Saying(missing)))
+        assert record.outcome is Outcome.SCORED
+        assert [record.indicators[key] for key in KEYS] == [0, 0, 0]
+        assert why in record.explanations["faithful"]
 
 
 def test_all_strategies_of_controlllm_respond_and_anchors_do_not():
@@ -88,13 +112,13 @@ def test_all_strategies_of_controlllm_respond_and_anchors_do_not():
 PLAN = plan_to_json(SUITE.task(TASK).gold)
 
 
-def record_by_endpoint(said, *, responds=True, header=None):
+def record_by_endpoint(said, *, responds=True, header=None, split="validation", plan=PLAN):
     """The record of an endpoint behind a breaker, as workers ask it, and the requests that it got."""
-    plan = 200, json.dumps({"plan": PLAN, "responds": responds}).encode()
-    with endpoint(plan, said) as (url, seen):
+    answer = 200, json.dumps({"plan": plan, "responds": responds}).encode()
+    with endpoint(answer, said) as (url, seen):
         settings = EndpointSettings(url=url, timeout_seconds=5, allow_private=True, header=header, tries=1)
         client = EndpointPlanner(settings, sleep=lambda seconds: None)
-        (record,) = record_of(CircuitBreaker(client))
+        (record,) = record_of(CircuitBreaker(client), split=split)
         client.close()
     return record, seen
 
@@ -136,13 +160,34 @@ def test_an_endpoint_that_does_not_want_to_is_not_asked(responds):
         ((302, b"", {"Location": "http://127.0.0.1/"}), "redirect"),
     ],
 )
-def test_a_hostile_response_is_none_and_costs_no_score(said, why):
+def test_a_hostile_response_counts_as_0_and_costs_no_score(said, why):
     record, _ = record_by_endpoint(said)
     assert (record.outcome, record.score) == (Outcome.SCORED, 1)
-    assert not record.indicators.keys() & {*KEYS}
     assert why in record.explanations["faithful"]
     summary = summarise(suite=SUITE, results=[TaskScore.of(record)])["metrics"]
-    assert not summary.keys() & {*KEYS}
+    assert [summary[key]["mean"] for key in KEYS] == [0, 0, 0]
+
+
+def test_what_a_response_that_fails_took_counts():
+    reply = PlannerReply(plan=PLAN, call=PlannerCall(seconds=1.0, prompt_tokens=5))
+    call = PlannerCall(seconds=2.0, prompt_tokens=7, completion_tokens=3)
+    failed = PlannerError(reason=Reason.INVALID_RESPONSE, message="No.", call=call)
+    (record,) = record_of(Promising(reply, end=failed))
+    assert record.indicators["faithful"] == 0
+    assert (record.planner.seconds, record.planner.prompt_tokens, record.planner.completion_tokens) == (3, 12, 3)
+
+
+def test_no_endpoint_gets_results_of_hidden_data_and_models_on_the_worker_do():
+    hidden = suite_on_split(suite=SUITE, split=HIDDEN, hidden_seed=SEED.secret)
+    plan = plan_to_json(hidden.task(TASK).gold)
+    record, seen = record_by_endpoint(as_answer(response="x"), split=HIDDEN, plan=plan)
+    assert record.outcome is Outcome.SCORED, record.reason_text
+    assert len(seen) == 1
+    assert not record.indicators.keys() & {*KEYS}
+    call = PlannerCall(seconds=1.0)
+    here = Promising(PlannerReply(plan=plan, call=call), end=PlannerReply(plan="x", call=call))
+    (record,) = record_of(here, split=HIDDEN)
+    assert record.indicators.keys() >= {*KEYS}
 
 
 def test_an_endpoint_s_secret_is_taken_out_of_its_response():

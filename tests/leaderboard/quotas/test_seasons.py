@@ -1,10 +1,14 @@
 """A planner's quota of a season on hidden data."""
 
 import pytest
+from django.db import transaction
 
 from leaderboard.catalog.hidden_data import PlannerLimitError
 from leaderboard.catalog.models import Suite
 from leaderboard.evaluations.models import Evaluation
+from leaderboard.planners import roles
+from leaderboard.planners.models import Planner
+from leaderboard.quotas.services import check_planner_limit
 from leaderboard.submissions import services
 from leaderboard.submissions.actions import rerun
 from tests.leaderboard.factories import make_season, make_suite, make_team, make_user, planner_data
@@ -19,8 +23,8 @@ def _limits(settings):
     settings.SPLIT = "hidden"
 
 
-def hidden_suite() -> Suite:
-    suite = make_suite()
+def hidden_suite(**changes: str) -> Suite:
+    suite = make_suite(**changes)
     Suite.objects.filter(pk=suite.pk).update(conditions={**suite.conditions, "splits": ["public", "hidden"]})
     make_season("1")
     return Suite.objects.get(pk=suite.pk)
@@ -29,6 +33,16 @@ def hidden_suite() -> Suite:
 def submit(user, suite, *, team: str = "", **planner: str) -> Evaluation:
     data = services.SubmissionData(planner=planner_data(**{"name": "mine", **planner}), suites=[suite.slug], team=team)
     return services.submit(services.validate(user=user, data=data)).evaluations.get()
+
+
+def of_server(name: str) -> dict[str, str]:
+    return {"kind": "chat", "endpoint_url": f"https://{name}.example.org/v1", "model_id": name}
+
+
+def submit_modules(user, suite, **planner) -> int:
+    """Submit LUMOS's two modules under a new name. Returns the status."""
+    chosen = {"name": f"modules {Planner.objects.count()}", "strategy": "lumos/iterative", **planner}
+    return client_of(user).post("submissions/", {"planner": chosen, "suites": [suite.slug]}).status_code
 
 
 @pytest.mark.django_db
@@ -66,6 +80,37 @@ class TestLimit:
         submit(member, suite)
         with pytest.raises(PlannerLimitError):
             submit(member, suite)
+
+    @pytest.mark.parametrize("main", ["first", "unused"])
+    def test_the_same_models_submitted_as_another_kind_share_it(self, main):
+        user, suite = make_user(), hidden_suite(slug="lumos-mini")
+        models = {"plan": of_server("first"), "ground": of_server("second")}
+        own = {"plan": models["plan"]} if main == "unused" else {}
+        chat = {**of_server(main), "roles": {**own, "ground": models["ground"]}}
+        assert submit_modules(user, suite, **chat) == 201
+        assert submit_modules(user, suite, kind="roles", roles=models) == 201
+        assert submit_modules(user, suite, **chat) == 409
+        assert submit_modules(user, suite, kind="roles", roles=models) == 409
+        assert submit_modules(user, suite, kind="roles", roles={**models, "ground": of_server("third")}) == 201
+
+    def test_a_model_of_the_hub_as_the_model_of_a_role_shares_it(self):
+        user, suite = make_user(), hidden_suite(slug="lumos-mini")
+        commit, ground = "c" * 40, of_server("second")
+        for _ in range(2):
+            assert submit_modules(user, suite, **of_server("first"), roles={"ground": ground}) == 201
+        # As if entered with a model of the hub, which is not asked here.
+        hub = {"model_id": "org/first", "revision": "main"}
+        Planner.objects.update(kind="hub", endpoint_url="", commit=commit, **hub)
+        assert submit_modules(user, suite, kind="roles", roles={"plan": of_server("first"), "ground": ground}) == 201
+        planner = Planner.objects.get(kind="roles")
+        for name, value in roles.columns(
+            {"plan": {"kind": "hub", **hub, "facts": {"commit": commit}}, "ground": planner.roles["ground"]}
+        ).items():
+            setattr(planner, name, value)
+        planner.save()
+        evaluation = Evaluation.runs.get(submission__planner=planner)
+        with pytest.raises(PlannerLimitError, match="used 2 of the 2"), transaction.atomic():
+            check_planner_limit(evaluation)
 
     def test_public_data_and_no_limit_are_free(self, settings):
         user, suite = make_user(), hidden_suite()

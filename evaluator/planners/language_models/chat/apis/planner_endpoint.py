@@ -50,7 +50,7 @@ class PlannerEndpoint:
                 )
             raise NoAnswerError('has no "text"')
         if not isinstance(text, str):
-            raise WrongAnswerError('has a "text" that is none')
+            raise WrongAnswerError('has a "text" that is not a string')
         return ServiceAnswer(text=text, truncated=value.get("truncated") is True, usage=read_usage(value.get("usage")))
 
     def assembled(self, events: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

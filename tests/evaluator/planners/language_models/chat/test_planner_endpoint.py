@@ -41,7 +41,7 @@ def test_the_messages_of_a_call_are_sent_with_its_role_and_a_text_comes_back():
     ("answer", "kind", "says"),
     [
         (said(plan={"steps": []}), FailureKind.WRONG_ANSWER, 'wants a "text"'),
-        (said(text=["a"]), FailureKind.WRONG_ANSWER, 'a "text" that is none'),
+        (said(text=["a"]), FailureKind.WRONG_ANSWER, 'a "text" that is not a string'),
         (said(words="a"), FailureKind.UNAVAILABLE, 'has no "text"'),
         (said(error="no model"), FailureKind.UNAVAILABLE, "no model"),
         ((200, b"hello"), FailureKind.WRONG_ANSWER, "is not JSON"),
