@@ -1,6 +1,7 @@
 """The episode of suites whose plans are judged without execution."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 
 from evaluator.core.canonical_json import JsonValue, digest
@@ -38,6 +39,11 @@ def with_judgement(item: Planned, *, judgement: Judgement) -> Planned:
     return replace(item, record=item.record.model_copy(update=update))
 
 
+def _for_one_run(judge: Judge) -> AbstractContextManager[Judge]:
+    """The judge; of a package, in a process that has read no plan of another planner."""
+    return closing(judge.fresh()) if isinstance(judge, ConfinedJudge) else nullcontext(judge)
+
+
 class JudgementEvaluator:
     """Evaluates planners on one suite by judging their plans."""
 
@@ -66,22 +72,23 @@ class JudgementEvaluator:
         requested = self.suite.asked(tasks)
         yield from not_run_records(suite=self.suite, tasks=requested, reasons=self._not_judged)
         runnable = [task for task in requested if task.key not in self._not_judged]
-        for item in plan_all(
+        items = plan_all(
             planner=planner,
             suite=self.suite,
             tasks=runnable,
             context=lambda task: all_tools(suite=self.suite, task=task),
-        ):
-            if isinstance(item, ResultRecord):
-                yield item
-                continue
-            try:
-                judgement = self._judge(suite=self.suite, planned=item)
-            except JudgeFailedError as error:
-                yield faulty(item.record, reason=Reason.SCORER_FAILED, message=str(error))
-                continue
-            update = {"outcome": Outcome.SCORED, "score": judgement.score}
-            yield with_judgement(item, judgement=judgement).record.model_copy(update=update)
+        )
+        with _for_one_run(self._judge) as judge:
+            for item in items:
+                yield item if isinstance(item, ResultRecord) else self._scored(item, judge=judge)
+
+    def _scored(self, item: Planned, *, judge: Judge) -> ResultRecord:
+        try:
+            judgement = judge(suite=self.suite, planned=item)
+        except JudgeFailedError as error:
+            return faulty(item.record, reason=Reason.SCORER_FAILED, message=str(error))
+        update = {"outcome": Outcome.SCORED, "score": judgement.score}
+        return with_judgement(item, judgement=judgement).record.model_copy(update=update)
 
     def on(self, suite: Suite) -> "JudgementEvaluator":
         """A copy for another form of the suite's tasks."""

@@ -3,7 +3,7 @@
 The caller writes JSON values to the process and reads one back for each: `call` for one, `Server` for many. The process
 sets its limits itself before it reads the input: code that a caller with threads runs between fork and exec may
 deadlock. Where the system has seccomp and Landlock, the process can then start no processes, use no memory that its
-limit does not count, and write no files.
+limit does not count, write no files, and read only those that the limits name.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -37,7 +37,8 @@ _SHOWN_OF_ERRORS = 4000
 _LENGTH_BYTES = 8
 _MOST_WRITTEN = 64 * 1024
 """Largest size in bytes of a file that the process writes; its standard error goes to one."""
-_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH", "PLANARENA_DATA")
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", "LD_LIBRARY_PATH")
+_DATA_VARIABLE = "PLANARENA_DATA"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,9 @@ class Limits:
     """Whether the network is allowed."""
     writable: tuple[str, ...] = ()
     """Folders that may be written to."""
+    readable: tuple[str, ...] | None = None
+    """Files, and folders with their content, that may be read; None: all. Otherwise the environment does not name the
+    data folder."""
 
 
 class Exceeded(StrEnum):
@@ -86,7 +90,7 @@ def call(module: str, request: JsonValue, *, limits: Limits) -> Any:
     """
     sent = json.dumps({"limits": asdict(limits), "request": request}).encode()
     with tempfile.TemporaryFile() as errors:
-        process = _started(module, errors=errors)
+        process = _started([module], limits=limits, errors=errors)
         try:
             with _killed_after(limits.wall_seconds, process) as late, _streams(process) as (stdin, stdout):
                 with suppress(BrokenPipeError):
@@ -114,14 +118,15 @@ class Server:
     Not thread-safe. The process is killed with the object or at exit.
     """
 
-    def __init__(self, module: str, *, limits: Limits) -> None:
+    def __init__(self, module: str, *, limits: Limits, arguments: Sequence[str] = ()) -> None:
         """Does not start the process yet.
 
         Args:
             module: as for `python -m`; its `__main__` calls `serve_many`.
             limits: beyond them it is killed.
+            arguments: of its command line.
         """
-        self._module, self._limits = module, limits
+        self._module, self._limits, self._arguments = module, limits, tuple(arguments)
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._end: Callable[[], object] = lambda: None
@@ -137,7 +142,7 @@ class Server:
         try:
             if self._process is None:
                 self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the process
-                self._process = _started(self._module, errors=self._errors)
+                self._process = _started([self._module, *self._arguments], limits=self._limits, errors=self._errors)
                 self._end = weakref.finalize(self, _end_process, self._process, self._errors)
                 self._exchange(self._process, sent=json.dumps(asdict(self._limits)).encode())
             process = self._process
@@ -152,7 +157,12 @@ class Server:
         if late.is_set():
             raise LimitExceededError(Exceeded.TIME)
         if answer:
-            return json.loads(answer)
+            try:
+                return json.loads(answer)
+            except (ValueError, RecursionError):
+                # Whatever else is in the pipe answers no later request.
+                self.close()
+                raise RuntimeError(f"{self._module} gave an answer that is not JSON") from None
         assert self._errors is not None
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=1)
@@ -195,12 +205,13 @@ def _end_process(process: "subprocess.Popen[bytes]", errors: IO[bytes]) -> None:
                 stream.close()
 
 
-def _started(module: str, *, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
-    environment = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+def _started(command: Sequence[str], *, limits: Limits, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
+    kept = _KEPT_VARIABLES if limits.readable is not None else (*_KEPT_VARIABLES, _DATA_VARIABLE)
+    environment = {name: os.environ[name] for name in kept if name in os.environ}
     # One arena: glibc reserves 64 MB of address space per further thread, which would count as memory.
     environment |= {"MALLOC_ARENA_MAX": "1", "PYTHONUTF8": "1"}
     return subprocess.Popen(  # noqa: S603 - a module of ours; untrusted input comes through the pipe
-        [sys.executable, "-m", module],
+        [sys.executable, "-m", *command],
         cwd=_HOME,
         env=environment,
         stdin=subprocess.PIPE,
@@ -251,8 +262,13 @@ def serve(handle: Callable[[Any], JsonValue]) -> None:
 
 
 def serve_many(handle: Callable[[Any], JsonValue]) -> None:
-    """Answer the requests of a `Server` on standard input with `handle`, until it closes the pipe."""
-    incoming, outgoing = sys.stdin.buffer, sys.stdout.buffer
+    """Answer the requests of a `Server` on standard input with `handle`, until it closes the pipe.
+
+    What `handle` prints, also from C, is discarded: standard output is for answers only.
+    """
+    incoming, outgoing = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    with Path(os.devnull).open("wb") as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())
     limits: Limits | None = None
     while beginning := incoming.read(_LENGTH_BYTES):
         request = json.loads(incoming.read(int.from_bytes(beginning)))
@@ -283,9 +299,12 @@ def _confine(limits: Limits) -> None:
         # Libraries ask for the temporary folder at import; without this, Python searches for it by writing files.
         tempfile.tempdir = limits.writable[0] if limits.writable else "/"
         # Continue without features that the kernel lacks: the code is trusted, only its input is not.
+        with suppress(OSError):
+            # Before Landlock, under which the library may be unreadable.
+            ctypes.CDLL(seccomp.LIBRARY)
         if landlock.abi():
             landlock.restrict(
-                readable=[Path("/")],
+                readable=[Path("/")] if limits.readable is None else map(Path, limits.readable),
                 writable=map(Path, limits.writable),
                 devices=[Path(os.devnull)],
                 sockets=limits.sockets,
