@@ -183,7 +183,7 @@ def placed(
     for name, mark in named(marks).items():
         kind, picture = files.get(mark.picture, (None, None))
         if kind is not ResourceType.IMAGE or not isinstance(picture, Image):
-            raise MarkError(f"{name} is in {mark.picture!r}, which is no picture of this request.")
+            raise MarkError(f"{name} is in {mark.picture!r}, which is not a picture of this request.")
         width, height = sizes.get(mark.picture, picture.size)
         if any(x >= width or y >= height for x, y in mark.at):
             raise MarkError(f"{name} lies outside {mark.picture}, which has {width}x{height} pixels.")

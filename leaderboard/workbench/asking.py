@@ -217,7 +217,7 @@ def _marks(marks: Sequence[Mark], *, files: Sequence[RunFile]) -> list[dict[str,
     try:
         for name, mark in named(marks).items():
             if mark.picture not in pictures:
-                raise MarkError(f"{name} is in {mark.picture[:60]!r}, which is no picture of this request.")
+                raise MarkError(f"{name} is in {mark.picture[:60]!r}, which is not a picture of this request.")
     except MarkError as error:
         raise FieldErrors({"marks": [str(error)]}) from None
     return [mark.to_json() for mark in marks]

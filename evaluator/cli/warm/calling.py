@@ -86,6 +86,8 @@ class Call:
             send(connection, request, descriptors=[0, 1, 2, folder])
             answer, _ = receive(connection)
             child = int(answer["ready"])
+            # The fork waits for `begin`, so that its number is still its own.
+            handle = os.pidfd_open(child)
         except (ChannelError, OSError, KeyError, TypeError, ValueError):
             # The fork begins only when it is told to.
             return None
@@ -97,8 +99,13 @@ class Call:
             send(connection, {"begin": True})
             ended, _ = receive(connection)
         except (ChannelError, OSError):
+            # Nobody else would: the daemon, whose child it is, is gone.
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(handle, signal.SIGKILL)
             sys.stderr.write("planarena: the daemon was ended during the command, and the command with it\n")
             return ExitCode.INFRASTRUCTURE
+        finally:
+            os.close(handle)
         if killed := int(ended.get("signal", 0)):
             if killed != signal.SIGKILL:
                 signal.signal(killed, signal.SIG_DFL)

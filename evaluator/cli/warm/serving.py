@@ -82,7 +82,8 @@ def leave_at_once(code: object) -> None:
     a small evaluation. Returns where that is not the same."""
     if not (code is None or isinstance(code, int)):
         return
-    # As in `Py_FinalizeEx`: waits for threads, pools of executors included.
+    # As in `Py_FinalizeEx`: waits for threads, pools of executors included. Neither has a public name: only the end of
+    # the interpreter calls them, and that end is what this avoids.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     try:

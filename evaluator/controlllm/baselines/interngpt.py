@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from evaluator.core.canonical_json import JsonValue
 from evaluator.core.language_model import Ability
+from evaluator.core.marks import given_mark
 from evaluator.core.planner import PlannerRequest
 from evaluator.core.plans.abstaining import abstention
 from evaluator.core.plans.model import Plan, Step, plan_to_json
@@ -27,13 +28,15 @@ _DEVICE: Mapping[str, tuple[str, str]] = {
 """By the type of a mark, the tool that finds the region, and the name of its prompt."""
 _ACTS: tuple[tuple[str, str], ...] = (
     (r"\b(how many|count|number)\b", "count_objects"),
-    (r"\b(name|identify|say what|describe)\b", "object_detection"),
-    (r"\b(replace|turn(?! black)|swap|become|change|instead|in place of)\b", "partial_image_editing"),
-    (r"\b(remove|erase|delete|vanish|disappear|without|gone|rid)\b", "image_inpainting"),
-    (r"\b(cut|keep|isolate|crop|trim|black|blacken)\b", "mask_image"),
+    (r"\b(name|say what|describe)\b", "object_detection"),
+    (r"\b(replace|turn|change|instead)\b", "partial_image_editing"),
+    (r"\b(remove|erase|delete)\b", "image_inpainting"),
+    (r"\b(cut|keep|crop|black)\b", "mask_image"),
 )
-"""Words of a request with the tool that they choose, tried in this order. None of them: the region is the answer."""
-_NEW = re.compile(r"(?:\bwith|\binto|\bbecome|\bsee|\bfor|\bto) (an? [^.,;]{1,80}?)(?= in place\b|[.,;]|$)")
+"""Words of a request with the tool that they choose, tried in this order. None of them: the region is the answer.
+
+None is only in hidden sentences of `pointmini`, so that its hidden score is held out."""
+_NEW = re.compile(r"(?:\bwith|\binto) (an? [^.,;]{1,80})")
 _NAMED = re.compile(r"\b(?:the|a|an) ((?:(?!in\b|from\b|of\b|on\b|at\b)[a-z]+ ?){1,3})", re.IGNORECASE)
 _MOST_CHARACTERS = 2000
 """Of a request that are read."""
@@ -116,7 +119,11 @@ class _Plan:
         """The resource of the last mark in a picture."""
         given = self._request.task.given
         return next(
-            (name for name in reversed(given) if isinstance(mark := given[name], dict) and mark["picture"] == picture),
+            (
+                name
+                for name in reversed(given)
+                if (mark := given_mark(given[name])) is not None and mark.picture == picture
+            ),
             None,
         )
 

@@ -57,8 +57,8 @@ def test_a_mark_in_a_picture_that_was_scaled_down_stays_inside_of_it(x: int, y: 
     ("wrong", "says"),
     [
         (mark("point", (64, 0)), "point-1 lies outside a.png, which has 64x32 pixels"),
-        (mark("point", (0, 0), picture="b.png"), "no picture of this request"),
-        (mark("point", (0, 0), picture="a.txt"), "no picture of this request"),
+        (mark("point", (0, 0), picture="b.png"), "not a picture of this request"),
+        (mark("point", (0, 0), picture="a.txt"), "not a picture of this request"),
     ],
 )
 def test_a_mark_that_is_in_no_picture_is_refused_by_name(wrong: Mark, says: str) -> None:

@@ -149,6 +149,14 @@ def _reads(pid):
     return (number, int(first, 16)) == ("0", 0)
 
 
+def _has_ended(pid):
+    """Whether a process is gone, or waits only for a parent to take note of it."""
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)])
 def test_signals_reach_the_fork_and_the_caller_ends_as_it_does(machine, sent, code):
     process, fork = begun(machine)
@@ -213,6 +221,18 @@ def test_an_idle_daemon_ends_and_one_that_is_replaced_too(tmp_path):
         second.terminate()
         assert second.wait(SECONDS) == 0
     assert list(folder.iterdir()) == []
+
+
+def test_a_daemon_that_is_killed_takes_its_forks_with_it(tmp_path):
+    own = Machine(tmp_path)
+    own.start()
+    process, fork = begun(own)
+    os.kill(own.pid, signal.SIGKILL)
+    # Its standard input stays open, so that the fork would wait on.
+    code = process.wait(SECONDS)
+    own.wait_for(lambda: _has_ended(fork), what="the fork's end")
+    _, said = process.communicate()
+    assert (code, said) == (4, "planarena: the daemon was ended during the command, and the command with it\n")
 
 
 def test_a_stranger_is_hung_up_on(tmp_path):

@@ -1,8 +1,11 @@
 """InternGPT's form: the last mark gives the region, words choose the tool."""
 
+import re
+
 import pytest
 
 from evaluator.controlllm.baselines.interngpt import InternGPT
+from evaluator.controlllm.pointmini.requests import KINDS
 from evaluator.core.marks import MARK_TYPES, Mark, MarkKind, named
 from evaluator.core.planner import Expected, PlannerRequest, RequestedTask, offered_tools
 from evaluator.core.plans.checks import check_plan
@@ -73,6 +76,24 @@ def test_the_new_thing_is_read_from_the_words() -> None:
 
 def test_the_device_holds_the_last_mark_only() -> None:
     assert calls(asked("Remove the first thing from a.png.", POINT, LAST))[0][1]["prompt_points"] == "$point-2"
+
+
+def test_other_given_objects_are_no_marks() -> None:
+    request = asked("Remove this star from a.png.", POINT)
+    task = request.task.model_copy(update={"given": {**request.task.given, "note": {"text": "a.png"}}})
+
+    assert calls(request.model_copy(update={"task": task})) == calls(request)
+
+
+def test_no_word_that_only_hidden_sentences_have_chooses_a_tool() -> None:
+    public, hidden = (
+        {word for kind in KINDS.values() for text in kind[side] for word in re.findall(r"[a-z]+", text.lower())}
+        for side in ("public", "hidden")
+    )
+
+    assert {"vanish", "isolate", "swap", "identify"} <= hidden - public
+    for word in hidden - public:
+        assert len(calls(asked(f"Please {word} this in a.png.", POINT))) == 1, word
 
 
 def test_strokes_are_refined_and_boxes_cropped() -> None:
