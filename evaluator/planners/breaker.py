@@ -33,7 +33,6 @@ class CircuitBreaker:
         """
         self.name = planner.name
         self.formulation = planner.formulation
-        self.is_outside = planner.is_outside
         self._planner = planner
         self._after = after
         self._lock = threading.Lock()
@@ -47,6 +46,11 @@ class CircuitBreaker:
 
     def turn(self, request: TurnRequest) -> TurnReply:
         return self._called(lambda: self._planner.turn(request))
+
+    @property
+    def is_outside(self) -> bool:
+        """See `RespondingPlanner`."""
+        return self._planner.is_outside
 
     def responds_to(self, reply: PlannerReply) -> bool:
         """See `RespondingPlanner`."""
