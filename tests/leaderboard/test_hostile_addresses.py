@@ -33,7 +33,7 @@ PARAMETERS = sorted({
     "format", "planner", "planner_page", "suite", "state", "priority", "start", "public", "next", "model", "strategy",
     "split", "profile_digest", "data_digest", "outcome", "reason", "why", "undecided", "structure", "base", "level",
     "group", "disks", "reference", "owner", "mine", "usual_columns", "visit", "o", "p", "all", "e1", "_popup",
-    "role", "question", "suites",
+    "role", "question", "suites", "seconds",
 })  # fmt: skip
 """All names that views read, with those of Django's admin."""
 

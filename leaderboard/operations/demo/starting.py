@@ -201,7 +201,9 @@ def strategies_of(suite: str) -> list[str]:
     """The strategies that the demo evaluates on the suite with this slug, cheapest first; empty if all planners are
     anchors."""
     planners = offline_planners()
-    names = [name for name in anchors_of(suite) if name not in BUNDLED][-STRATEGIES:]
+    # Of a paper (`controlllm/greedy`) or with a shipped model, and no baseline of another kind.
+    own = [name for name in anchors_of(suite) if name not in BUNDLED and {"/", ":"} & set(name)]
+    names = own[-STRATEGIES:]
     return sorted(names, key=lambda name: planners[name].task_seconds)
 
 

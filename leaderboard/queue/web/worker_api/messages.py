@@ -67,6 +67,7 @@ _EXAMPLES: dict[str, Any] = {
         "marks": [{"type": "point", "picture": "a.png", "at": [[12, 30]]}], "history": [],
         "planner": {"kind": "bundled", "name": "gold"}, "plan": None,
     },
+    "WorkerRunsAnnounced": {"waits": True, "suite": EXAMPLE_SUITE, "profile": "lilliput"},
     "WorkerRunEvents": {"first": 2, "events": [{"kind": "asked", "planner": "my-planner", "tools": 24}]},
     "WorkerDoctorReport": {
         "worker": "gpu-7", "profile": "paper", "weights": "own",
