@@ -93,7 +93,9 @@ def test_workers_of_runs_are_kept_beside_those_of_evaluations(make):
     of_evaluations = launcher.ensure(evaluation_id="e1")
     assert of_evaluations != of_runs.handle
     assert "--only-runs" not in psutil.Process(pid_of(launcher, of_evaluations)).cmdline()
-    os.kill(of_runs.pid, signal.SIGKILL)
+    killed = psutil.Process(of_runs.pid)
+    killed.kill()
+    psutil.wait_procs([killed], timeout=30)
     launcher.keep_ready()
     assert len([one for one in launcher._known() if one.running()]) == 2
 

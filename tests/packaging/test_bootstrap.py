@@ -35,7 +35,7 @@ def planarena(folder, *arguments):
 
 
 MISTYPED = {
-    "demoo": "Did you mean 'demo'?",
+    "demoo": "Did you mean 'demo' or 'daemon'?",
     "mange migrate": "Did you mean 'manage'?",
     "--verbose evalute": "Did you mean 'evaluate'?",
     "tets": "Did you mean 'test' or 'suites'?",

@@ -129,7 +129,7 @@ def test_a_step_of_another_class_of_devices_has_another_key(tmp_path):
 
 
 ROOT = Path(__file__).resolve().parents[4]
-WITHOUT_NETWORK = ("Tokenizer", "Processor", "ProcessorPil", "Config")
+WITHOUT_NETWORK = ("FeatureExtractor", "Tokenizer", "Processor", "ProcessorPil", "Config")
 """Endings of classes whose `from_pretrained` makes no network."""
 
 

@@ -212,7 +212,8 @@ class TestProfile:
             "llava", "detection-boxes", "segment-anything", "visual-grounding", "depth", "normals", "people",
             "video-classification", "video-captioning", "image-variations", "stable-diffusion-15",
             "instruction-editing", "text-to-text", "controlnet-mlsd", "controlnet-hed", "controlnet-scribble",
-            "controlnet-openpose", "controlnet-seg", "controlnet-canny", "controlnet-normal",
+            "controlnet-openpose", "controlnet-seg", "controlnet-canny", "controlnet-normal", "speech-to-text",
+            "text-to-speech", "sound-classification", "text-to-music", "text-to-video", "image-to-video",
         }  # fmt: skip
         assert loose == of_openagi | of_controlllm
         assert not [item for item in profile.checkpoints.values() if "see model card" in item.licence]
