@@ -104,23 +104,23 @@ def test_an_outage_kills_nothing_hides_no_board_and_loses_no_evaluation(site, pe
         # Both web pods have shown it.
         assert site.get(BOARD).is_success
     began = time.monotonic()
-    told = None
+    named_after = None
     with site.without(what):
         boards: list[int] = []
-        while (gone := time.monotonic() - began) < seconds:
+        while time.monotonic() - began < seconds:
             answer = site.get(BOARD)
             boards.append(0 if answer is None else answer.status_code)
-            if told is None and CAUSES.get(what, set()) & findings(site):
-                told = gone
+            if named_after is None and CAUSES.get(what, set()) & findings(site):
+                named_after = time.monotonic() - began
             time.sleep(1.0)
     recovered = wait(lambda: is_ready(site), what="the site is ready")
     finished = wait(lambda: row_of(site, name), what="the row of the evaluation")
-    print(f"\n{what}, {seconds:g} s: boards {boards.count(200)} of {len(boards)}, cause after {told}, ready after "
-          f"{recovered:.1f} s, row after {finished:.1f} s")  # fmt: skip
+    print(f"\n{what}, {seconds:g} s: boards {boards.count(200)} of {len(boards)}, cause after {named_after}")
+    print(f"ready after {recovered:.1f} s, row after {finished:.1f} s")
     ended = {
         pod.name: (pod.killed_by_probes, pod.ended) for pod in site.pods.values() if pod.killed_by_probes or pod.ended
     }
     assert ended == {}, "\n".join(site.pods[name].said() for name in ended)
     assert boards.count(200) == len(boards), boards
-    assert told is not None or what not in CAUSES
+    assert named_after is not None or what not in CAUSES
     assert row_of(site, name) == row_of(site, "before")
