@@ -32,7 +32,7 @@ class BlindSide:
     steps: Sequence[Mapping[str, JsonValue]]
     """`step`, `tool`, and `state`: `done`, `failed` or `skipped`, in the order of the events."""
     inputs: Mapping[str, str]
-    """Types of what the request gives, by name."""
+    """Types of the request's inputs, by name."""
     answers: Sequence[Mapping[str, str]]
     """`digest` and `media_type`."""
 

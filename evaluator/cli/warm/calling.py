@@ -89,7 +89,7 @@ class Call:
             # The fork waits for `begin`, so that its number is still its own.
             handle = os.pidfd_open(child)
         except (ChannelError, OSError, KeyError, TypeError, ValueError):
-            # The fork begins only when it is told to.
+            # The fork waits for the order to begin, so nothing has run.
             return None
         finally:
             os.close(folder)

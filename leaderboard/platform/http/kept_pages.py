@@ -24,7 +24,7 @@ MOST_BYTES = 32 * 2**20
 MOST_SECONDS = 300.0
 """From the last time that a page was made to the beginning of the outage."""
 OLDEST_SECONDS = 3600.0
-"""Age up to which a page is shown: a process that alone has lost the database must not show old pages for ever."""
+"""Largest age of a page. Without it, a process that alone has lost the database would show old pages for ever."""
 _LONGEST_ADDRESS = 300
 _NOTICE = b"<!-- notice -->"
 """Where a page says that it is old, in `base.html`."""

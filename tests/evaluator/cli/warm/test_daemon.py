@@ -76,7 +76,7 @@ def machine(tmp_path_factory):
     found = Machine(tmp_path_factory.mktemp("user"))
     found.start()
     yield found
-    # After all: it ends when it is told to, and takes its socket with it.
+    # On request it ends and removes its socket.
     assert found.run(COLD, "daemon", "stop")[0] == 0
     found.wait_for(lambda: not psutil.pid_exists(found.pid), what="its end")
     assert list((found.folder / f"planarena-{os.getuid()}").iterdir()) == []

@@ -76,7 +76,7 @@ def test_a_board_that_was_read_is_shown_without_the_database_and_says_so(databas
     assert answer.text.endswith("&lt;!-- notice --></b>"), "texts of strangers stay as they are"
     assert (answer["Age"], answer["Cache-Control"]) == ("40", "no-store")
     assert "ETag" not in answer
-    # Whoever had no copy learns the cause.
+    # Without a copy, the reader gets the error page.
     assert ask(down, "/boards/y/").status_code == 503
 
 
